@@ -1,0 +1,67 @@
+// A plan file ("ptxlab.plan/1"): the launches of a candidate in stream order, as expressions over the task's parameters.
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "launch/expression.h"
+#include "launch/resolved.h"
+#include "ptx/module.h"
+
+namespace ptxlab::launch {
+
+struct Scratch {
+  std::string name;
+  Expression bytes;
+  bool zero = false;  // else poison
+};
+
+struct Launch {
+  std::string entry;
+  std::vector<Expression> grid, block, cluster;  // 1 to 3 each; cluster empty: 1
+  Expression shared;
+  std::vector<std::string> arguments;            // as written: places, scalars, expressions, "null"
+  std::optional<Expression> when;
+  bool cooperative = false;
+};
+
+struct Plan {
+  std::vector<std::pair<std::string, Expression>> lets;
+  std::vector<Scratch> scratch;
+  std::vector<Launch> launches;
+  std::string text;  // the TOML it came from; print() where it was made by a program
+};
+
+// Errors: PLAN0010 TOML syntax, PLAN0011 unknown key (with the nearest right one), PLAN0012 wrong type or missing key,
+// PLAN0013 a form of the format that this version does not read yet (tensor_map, symbol, for, pick).
+base::Result<Plan> read_plan(std::string_view text, std::string_view file);
+std::string print(const Plan& plan);
+
+// What a plan's names mean for one case of a task.
+struct Binding {
+  std::map<std::string, int64_t> parameters;             // the task's params with their sizes
+  struct Scalar {
+    std::string type;            // "u32", "f32" ...
+    uint64_t bits = 0;           // in that type
+    int64_t integer = 0;         // its value for expressions; integers only
+  };
+  std::map<std::string, Scalar> scalars;                 // the task's scalar arguments
+  std::vector<ResolvedBuffer> buffers;                   // the task's buffer arguments in order
+};
+
+// Evaluates everything, lays the arguments out by the entries' .param declarations and checks limits: entry exists,
+// argument count and sizes, block and grid limits, scratch sizes. Errors: PLAN0020 ... PLAN0029, each naming the launch.
+base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding);
+
+// The byte offsets of an entry's parameters and the total size (manual, ".param": natural alignment).
+struct ParameterLayout {
+  std::vector<uint32_t> offsets;
+  uint32_t bytes = 0;
+};
+ParameterLayout layout_of(const ptx::Function& entry);
+
+}  // namespace ptxlab::launch

@@ -1,0 +1,20 @@
+// Text to module. Recovers at the next statement after an error, so that one pass yields several findings.
+#pragma once
+#include <string>
+#include <string_view>
+
+#include "base/finding.h"
+#include "ptx/module.h"
+
+namespace ptxlab::ptx {
+
+struct Parsed {
+  Module module;              // as much as could be read
+  base::Findings findings;    // sorted by place; at most `kMaxFindings`, then one that says so
+  bool ok() const { return !base::has_error(findings); }
+};
+
+// Syntax and names only: declarations, labels, scopes. Never throws, never crashes, linear in the size of `source`.
+Parsed parse(std::string_view source, std::string_view file);
+
+}  // namespace ptxlab::ptx

@@ -1,0 +1,19 @@
+// What the table says of each instruction: modifiers, operand kinds, types and widths, state spaces, versions and targets.
+#pragma once
+#include "base/finding.h"
+#include "ptx/module.h"
+
+namespace ptxlab::ptx {
+
+// Sets Instruction::form everywhere it can, and reports what is illegal.
+base::Findings verify(Module& module);
+
+// parse and verify in one: what every caller outside ptx wants.
+struct Checked {
+  Module module;
+  base::Findings findings;
+  bool ok() const { return !base::has_error(findings); }
+};
+Checked check(std::string_view source, std::string_view file);
+
+}  // namespace ptxlab::ptx

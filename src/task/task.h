@@ -1,0 +1,88 @@
+// A task ("ptxlab.task/1"): one kernel problem, read from a folder under tasks/ or from a user's foo.task.toml.
+#pragma once
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/type.h"
+#include "launch/expression.h"
+#include "launch/plan.h"
+
+namespace ptxlab::task {
+
+using Sizes = std::map<std::string, int64_t>;  // a value for each param
+
+struct Fill {
+  std::string name;                             // normal, uniform, heavy, spike, ties, sorted, permutation, offsets, constant, zeros, denormals, large
+  std::vector<launch::Expression> bounds;       // { uniform = [0, "vocab - 1"] }
+};
+
+struct Argument {
+  enum class Kind : uint8_t { in, out, inout, scalar };
+  std::string name;
+  Kind kind = Kind::in;
+  isa::Type type = isa::Type::none;
+  std::vector<launch::Expression> shape;        // buffers: elements, outermost first
+  std::vector<Fill> fills;
+  std::vector<std::string> special;             // nan, inf
+  bool zeroed = false;                          // out: init = "zero" instead of poison
+  std::string value;                            // scalar: expression (integers) or formula in doubles (floats)
+  bool buffer() const { return kind != Kind::scalar; }
+  bool output() const { return kind == Kind::out || kind == Kind::inout; }
+};
+
+struct Tolerance {
+  enum class Kind : uint8_t { exact, floating, unordered, absolute };
+  Kind kind = Kind::exact;
+  isa::Type accumulate = isa::Type::f32;
+  launch::Expression terms;
+  double abs = 0, rel = 0;
+  std::string reason;
+  double granted = 1;                           // factor on the bounds, for a user's own kernel that is itself less exact
+};
+
+struct Baseline {
+  std::string kind;                             // ptx
+  std::string file, plan;
+};
+
+struct Task {
+  std::filesystem::path folder;                 // where its files lie
+  std::filesystem::path file;                   // task.toml itself
+  bool user = false;                            // foo.task.toml: the user's own kernel
+  std::filesystem::path kernel;                 // kernel.cu, or the user's foo.cu / foo.ptx
+  std::optional<std::filesystem::path> reference;  // reference.cc
+  std::string name, split, objective, origin;
+  int version = 1, level = 0;
+  std::vector<std::string> tags, targets, allow, params;
+  std::vector<launch::Expression> where;
+  std::vector<Argument> arguments;
+  std::vector<Sizes> emulate;
+  struct Timed {
+    Sizes sizes;
+    double weight = 1;
+  };
+  std::vector<Timed> time;
+  int random_count = 0;
+  std::map<std::string, std::pair<launch::Expression, launch::Expression>> random_ranges;
+  std::map<std::string, Tolerance> tolerances;  // by output name
+  std::map<std::string, std::string> mutant_skips;
+  std::optional<launch::Expression> floor_bytes, floor_flops;
+  std::vector<Baseline> baselines;
+
+  const Argument* argument(std::string_view argument_name) const;
+};
+
+// Errors: TASK0001 TOML syntax, TASK0002 unknown key (with the nearest right one), TASK0003 wrong type or value, TASK0004
+// missing key, TASK0005 a form of the format that this version does not read yet, TASK0006 a file that is not there.
+base::Result<Task> read_task(const std::filesystem::path& file);
+
+// A task by name under `root` ("norm/rmsnorm_bf16"), by folder, or by the path of a .task.toml.
+base::Result<Task> find_task(std::string_view word, const std::filesystem::path& root);
+std::vector<std::string> list_tasks(const std::filesystem::path& root);
+
+}  // namespace ptxlab::task
