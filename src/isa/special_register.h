@@ -11,12 +11,12 @@
 namespace ptxlab::isa {
 
 struct SpecialRegister {
-  std::string_view name;   // "%tid"
-  Type type;               // of the register, or of one component
-  uint8_t components;      // 1, or 4 for .x .y .z .w
+  std::string_view name;  // "%tid"
+  Type type;              // of the register, or of one component
+  uint8_t components;     // 1, or 4 for .x .y .z .w
   Gate gate;
-  bool timing = false;     // clocks and timers
-  bool scheduling = false; // depends on where and when the hardware runs the thread: %smid, %warpid
+  bool timing = false;      // clocks and timers
+  bool scheduling = false;  // depends on where and when the hardware runs the thread: %smid, %warpid
 };
 
 std::span<const SpecialRegister> special_registers();
