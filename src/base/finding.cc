@@ -58,10 +58,10 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
     if (place.line) out += fmt::format("{}{}:{}", place.file.empty() ? "" : ":", place.line, place.column);
     out += ": ";
   }
-  std::string_view tint = !color                                   ? ""
-                          : finding.severity == Severity::error    ? "\x1b[1;31m"
-                          : finding.severity == Severity::warning  ? "\x1b[1;35m"
-                                                                   : "\x1b[1;36m";
+  std::string_view tint = !color                                  ? ""
+                          : finding.severity == Severity::error   ? "\x1b[1;31m"
+                          : finding.severity == Severity::warning ? "\x1b[1;35m"
+                                                                  : "\x1b[1;36m";
   std::string_view reset = color ? "\x1b[0m" : "";
   out += fmt::format("{}{}[{}]{}: {}\n", tint, name_of(finding.severity), finding.code, reset, finding.message);
   if (place.line && !source.empty()) {
@@ -70,7 +70,8 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
     out += fmt::format("{:>6} | {}\n", place.line, window.text);
     size_t room = window.text.size() > window.caret ? window.text.size() - window.caret : 1;
     size_t length = std::clamp<size_t>(place.length, 1, std::max<size_t>(1, room));
-    out += fmt::format("       | {}{}^{}{}\n", std::string(window.caret, ' '), tint, std::string(length - 1, '~'), reset);
+    out +=
+        fmt::format("       | {}{}^{}{}\n", std::string(window.caret, ' '), tint, std::string(length - 1, '~'), reset);
   }
   if (!finding.hint.empty()) out += fmt::format("       hint: {}\n", finding.hint);
   return out;

@@ -23,9 +23,9 @@ struct Edit {
 struct Finding {
   std::string code;  // "PTX0123", "RUN0004": letters name the family, docs/findings.md lists them
   Severity severity = Severity::error;
-  Place place;          // line 0: no place
-  std::string message;  // what is wrong, without a full stop
-  std::string hint;     // what to do; may be empty
+  Place place;            // line 0: no place
+  std::string message;    // what is wrong, without a full stop
+  std::string hint;       // what to do; may be empty
   std::vector<Edit> fix;  // a certain mend, or empty
 };
 

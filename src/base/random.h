@@ -1,5 +1,5 @@
-// Seeded, portable random numbers: the same seed gives the same stream on every machine and library (std's distributions
-// do not promise that). Generator: SplitMix64 (Steele, Lea, Flood 2014).
+// Seeded, portable random numbers: the same seed gives the same stream on every machine and library (std's
+// distributions do not promise that). Generator: SplitMix64 (Steele, Lea, Flood 2014).
 #pragma once
 #include <cmath>
 #include <cstdint>

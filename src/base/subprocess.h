@@ -1,24 +1,26 @@
-// Runs a program to its end under limits on time, memory and output. What it prints is data; how it ended is an outcome,
-// never an exception: a crash of ptxas is something to report.
+// Runs a program to its end under limits on time, memory and output. What it prints is data; how it ended is an
+// outcome, never an exception: a crash of ptxas is something to report.
 #pragma once
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace ptxlab::base {
 
 struct Limits {
   std::chrono::milliseconds wall{60'000};
-  uint64_t address_space = 0;            // bytes, RLIMIT_AS; 0: no limit (CUDA and sanitizers need that)
-  uint64_t output = uint64_t{64} << 20;  // bytes kept of stdout and of stderr each; beyond that the process is killed
+  uint64_t address_space = 0;              // bytes, RLIMIT_AS; 0: no limit (CUDA and sanitizers need that)
+  uint64_t output = uint64_t{64} << 20;    // bytes kept of stdout and of stderr each; beyond that the process is killed
   uint64_t file_size = uint64_t{1} << 30;  // RLIMIT_FSIZE
-  bool network = true;                   // false: seccomp refuses sockets
+  bool network = true;                     // false: seccomp refuses sockets
+  // The processor time of all threads together is limited too, to `wall` on every core; core dumps are off.
 };
 
 struct Command {
-  std::vector<std::string> argv;  // argv[0]: a path, or a name looked up in PATH
+  std::vector<std::string> argv;  // argv[0]: a path (as seen from the caller's folder), or a name looked up in PATH
   std::string input;              // stdin
   std::filesystem::path cwd;      // empty: the caller's
   std::vector<std::pair<std::string, std::string>> environment;  // added to or replacing the caller's
