@@ -41,6 +41,9 @@ struct Access {
   const uint8_t* value_after = nullptr;    // what a write stores
 };
 
+// arrive: once for each warp instruction that reaches the barrier, at its issue. complete: once for each time the barrier
+// trips, when the last participant is there and before any of them goes on; warp and active are the last arriver's. A
+// warp-wide meeting may skip arrive where all members come in one instruction; its complete names them in `members`.
 struct Barrier {
   Site site;
   WarpId warp;
@@ -57,6 +60,23 @@ struct Issue {
   LaneMask active = 0;
 };
 
+class Memory;
+
+// One .shared variable in the CTA's window; the dynamic part comes last, under the name of its extern array.
+struct SharedVariable {
+  std::string_view name;
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+// What findings need to name things; valid until launch_end.
+struct LaunchContext {
+  const ptx::Module* module = nullptr;
+  const ptx::Function* entry = nullptr;
+  const Memory* memory = nullptr;
+  std::span<const SharedVariable> shared;
+};
+
 enum EventKind : uint32_t {
   kAccesses = 1,
   kAccessValues = 2,   // fills Access::value_before and value_after
@@ -70,6 +90,7 @@ class Observer {
   virtual ~Observer() = default;
   virtual std::string_view name() const = 0;         // as in `--check bounds,races`
   virtual uint32_t events() const = 0;               // EventKind mask
+  virtual void context(const LaunchContext&) {}      // just before launch_begin
   virtual void launch_begin(const launch::ResolvedLaunch&) {}
   virtual void launch_end() {}
   virtual void cta_begin(const WarpId&, uint32_t /*threads*/, uint32_t /*shared_bytes*/) {}
