@@ -18,28 +18,29 @@ namespace ptxlab::simt {
 
 // What the engine itself watches. Anything finer is an Observer.
 enum class CheckLevel : uint8_t {
-  none,      // out-of-bounds still faults (the host must survive), nothing else is looked at
-  bounds,    // address, alignment, space
-  defined,   // and definedness of registers and memory
+  none,     // out-of-bounds still faults (the host must survive), nothing else is looked at
+  bounds,   // address, alignment, space
+  defined,  // and definedness of registers and memory
 };
 
 struct RunOptions {
   CheckLevel check = CheckLevel::defined;
-  uint64_t seed = 1;                  // warp order, CTA order, poison, addresses
-  uint64_t budget = 2'000'000'000;    // thread instructions of one launch; beyond: RUN0007
+  uint64_t seed = 1;                // warp order, CTA order, poison, addresses
+  uint64_t budget = 2'000'000'000;  // thread instructions of one launch; beyond: RUN0007
   uint64_t memory_budget = uint64_t{4} << 30;
-  std::vector<uint32_t> ctas;         // linear CTA ids to run; empty: all
+  std::vector<uint32_t> ctas;  // linear CTA ids to run; empty: all
   size_t max_findings = 50;
-  uint64_t switch_every = 64;         // mean warp instructions between random warp switches; 0: only at waits
+  uint64_t switch_every = 64;  // mean warp instructions between random warp switches; 0: only at waits
+  bool count_sectors = false;  // fill the profile's sectors, requests and shared_wavefronts
 };
 
 struct RunReport {
-  base::Findings findings;            // of the engine: faults, alignment, undefined values, deadlock, budget
-  analysis::Profile profile;          // warp and thread instructions by statement
+  base::Findings findings;    // of the engine: faults, alignment, undefined values, deadlock, budget
+  analysis::Profile profile;  // warp and thread instructions by statement
   uint64_t warp_instructions = 0;
   uint64_t thread_instructions = 0;
-  bool completed = false;             // every thread of every CTA ended without a fault
-  bool supported = true;              // false: an instruction the engine has no handler for, named in the findings
+  bool completed = false;  // every thread of every CTA ended without a fault
+  bool supported = true;   // false: an instruction the engine has no handler for, named in the findings
 };
 
 class Program {

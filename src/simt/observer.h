@@ -13,6 +13,9 @@ namespace ptxlab::simt {
 
 using LaneMask = uint32_t;
 
+// Access::allocation of a module's variable: this plus its index in Module::variables. Buffers are plain indices of Memory.
+inline constexpr uint32_t kModuleVariables = uint32_t{1} << 31;
+
 // Where an event happened.
 struct Site {
   const ptx::Function* function = nullptr;
@@ -36,7 +39,7 @@ struct Access {
   bool strong = false;                     // volatile, relaxed, acquire, release: takes part in synchronisation
   uint32_t bytes = 0;                      // a lane, all vector elements together
   const uint64_t* address = nullptr;       // [32]; for shared and local the offset in the CTA's or thread's window
-  const uint32_t* allocation = nullptr;    // [32]; global: index into Memory
+  const uint32_t* allocation = nullptr;    // [32]; global, constant: index into Memory, or kModuleVariables + n
   const uint8_t* value_before = nullptr;   // what lies there, `bytes` for each lane, lane-major; only where asked for
   const uint8_t* value_after = nullptr;    // what a write stores
 };
