@@ -1,4 +1,5 @@
-// A plan file ("ptxlab.plan/1"): the launches of a candidate in stream order, as expressions over the task's parameters.
+// A plan file ("ptxlab.plan/1"): the launches of a candidate in stream order, as expressions over the task's
+// parameters.
 #pragma once
 #include <map>
 #include <optional>
@@ -18,15 +19,18 @@ struct Scratch {
   std::string name;
   Expression bytes;
   bool zero = false;  // else poison
+  base::Place place;  // in its file; line 0 where a program made it
 };
 
 struct Launch {
   std::string entry;
   std::vector<Expression> grid, block, cluster;  // 1 to 3 each; cluster empty: 1
   Expression shared;
-  std::vector<std::string> arguments;            // as written: places, scalars, expressions, "null"
+  std::vector<std::string> arguments;  // as written: places, scalars, expressions, "null"
   std::optional<Expression> when;
   bool cooperative = false;
+  base::Place place;                         // of its [[launch]]; line 0 where a program made it
+  std::vector<base::Place> argument_places;  // beside `arguments`, or empty
 };
 
 struct Plan {
@@ -43,19 +47,26 @@ std::string print(const Plan& plan);
 
 // What a plan's names mean for one case of a task.
 struct Binding {
-  std::map<std::string, int64_t> parameters;             // the task's params with their sizes
+  std::map<std::string, int64_t> parameters;  // the task's params with their sizes
   struct Scalar {
-    std::string type;            // "u32", "f32" ...
-    uint64_t bits = 0;           // in that type
-    int64_t integer = 0;         // its value for expressions; integers only
+    std::string type;     // "u32", "f32" ...
+    uint64_t bits = 0;    // in that type
+    int64_t integer = 0;  // its value for expressions; integers only
   };
-  std::map<std::string, Scalar> scalars;                 // the task's scalar arguments
-  std::vector<ResolvedBuffer> buffers;                   // the task's buffer arguments in order
+  std::map<std::string, Scalar> scalars;  // the task's scalar arguments
+  std::vector<ResolvedBuffer> buffers;    // the task's buffer arguments in order
 };
 
 // Evaluates everything, lays the arguments out by the entries' .param declarations and checks limits: entry exists,
-// argument count and sizes, block and grid limits, scratch sizes. Errors: PLAN0020 ... PLAN0029, each naming the launch.
+// argument count and sizes, block and grid limits, scratch sizes. Errors, each naming the launch:
+// PLAN0020 no such entry, or not one; PLAN0021 number of arguments; PLAN0022 an argument that names nothing; PLAN0023
+// an argument that does not fit its .param; PLAN0024 grid, block or cluster; PLAN0025 scratch size; PLAN0026 shared
+// bytes; PLAN0027 a name used twice; PLAN0028 a place outside its buffer; PLAN0029 the entry's .maxntid or .reqntid
+// forbids the block.
 base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding);
+
+// How many threads the plan launches in all; saturates at the largest value.
+uint64_t thread_count(const ResolvedPlan& plan);
 
 // The byte offsets of an entry's parameters and the total size (manual, ".param": natural alignment).
 struct ParameterLayout {

@@ -28,13 +28,13 @@ struct Relocation {
 using Dim3 = std::array<uint32_t, 3>;
 
 struct ResolvedLaunch {
-  std::string entry;                 // as in the PTX
+  std::string entry;  // as in the PTX
   Dim3 grid{1, 1, 1};
   Dim3 block{1, 1, 1};
   Dim3 cluster{1, 1, 1};
-  uint32_t shared_bytes = 0;         // dynamic shared memory
+  uint32_t shared_bytes = 0;  // dynamic shared memory
   bool cooperative = false;
-  std::vector<uint8_t> parameters;   // the entry's .param space, laid out as the entry declares it
+  std::vector<uint8_t> parameters;  // the entry's .param space, laid out as the entry declares it
   std::vector<Relocation> pointers;
   friend bool operator==(const ResolvedLaunch&, const ResolvedLaunch&) = default;
 };

@@ -1,0 +1,368 @@
+// A plan, a module and one case's binding become launches with numbers: what an engine or a worker executes.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "base/nearest.h"
+#include "isa/type.h"
+#include "launch/argument.h"
+#include "launch/plan.h"
+
+namespace ptxlab::launch {
+namespace {
+
+constexpr int64_t kMaxScratch = int64_t{1} << 40;  // beyond the memory of any device
+constexpr int64_t kMaxShared = 227 * 1024;         // the largest of any target so far
+constexpr int64_t kMaxCluster = 16;                // with the non-portable size allowed
+constexpr std::array<int64_t, 3> kMaxGrid{2147483647, 65535, 65535};
+constexpr std::array<int64_t, 3> kMaxBlock{1024, 1024, 64};
+constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
+
+class Resolver {
+ public:
+  Resolver(const Plan& plan, const ptx::Module& module, const Binding& binding)
+      : plan_(plan), module_(module), binding_(binding) {}
+
+  base::Result<ResolvedPlan> resolve() {
+    result_.buffers = binding_.buffers;
+    for (const auto& [name, value] : binding_.parameters) known_.push_back(name);
+    for (const auto& [name, scalar] : binding_.scalars)
+      if (!is_float(scalar)) known_.push_back(name);
+    lets();
+    for (const Scratch& buffer : plan_.scratch) scratch(buffer);
+    for (size_t i = 0; i < plan_.launches.size() && findings_.size() < 20; ++i) launch(plan_.launches[i], i + 1);
+    if (!findings_.empty()) return std::move(findings_);
+    return std::move(result_);
+  }
+
+ private:
+  static bool is_float(const Binding::Scalar& scalar) {
+    const auto type = isa::type_named(scalar.type);
+    return type && isa::is_float(*type);
+  }
+
+  void error(std::string_view code, const base::Place& place, std::string message, std::string hint = "") {
+    findings_.push_back({std::string(code), base::Severity::error, place, std::move(message), std::move(hint), {}});
+  }
+
+  // Names resolve in this order: (scratch and buffers are places,) task argument, let, param.
+  std::optional<int64_t> lookup(std::string_view name) const {
+    const std::string key(name);
+    if (auto it = binding_.scalars.find(key); it != binding_.scalars.end() && !is_float(it->second))
+      return it->second.integer;
+    if (auto it = lets_.find(key); it != lets_.end()) return it->second;
+    if (auto it = binding_.parameters.find(key); it != binding_.parameters.end()) return it->second;
+    return std::nullopt;
+  }
+
+  std::optional<int64_t> evaluate(const Expression& expression, const std::string& what, const base::Place& fallback) {
+    auto value = expression.evaluate([this](std::string_view name) { return lookup(name); }, known_);
+    if (value) return *value;
+    for (base::Finding finding : value.findings()) {
+      if (expression.origin().line == 0) finding.place = fallback;
+      finding.message = fmt::format("{}: {}", what, finding.message);
+      findings_.push_back(std::move(finding));
+    }
+    return std::nullopt;
+  }
+
+  void lets() {
+    for (const auto& [name, expression] : plan_.lets) {
+      if (lets_.count(name) || binding_.parameters.count(name) || binding_.scalars.count(name) || buffer_named(name)) {
+        error("PLAN0027", expression.origin(), fmt::format("let `{}`: the name is taken", name),
+              "a let's name differs from the task's params and arguments and from other lets");
+        continue;
+      }
+      if (auto value = evaluate(expression, fmt::format("let `{}`", name), {})) {
+        lets_[name] = *value;
+        known_.push_back(name);
+      }
+    }
+  }
+
+  std::optional<uint32_t> buffer_named(std::string_view name) const {
+    // Scratch comes after the task's arguments and wins.
+    for (size_t i = result_.buffers.size(); i-- > 0;)
+      if (result_.buffers[i].name == name) return static_cast<uint32_t>(i);
+    return std::nullopt;
+  }
+
+  void scratch(const Scratch& buffer) {
+    const std::string what = fmt::format("scratch `{}`", buffer.name);
+    if (buffer_named(buffer.name) || lookup(buffer.name) || binding_.scalars.count(buffer.name))
+      return error("PLAN0027", buffer.place, fmt::format("{}: the name is taken", what),
+                   "a scratch buffer's name differs from the task's params and arguments and from lets");
+    auto bytes = evaluate(buffer.bytes, what, buffer.place);
+    if (!bytes) return;
+    if (*bytes < 1 || *bytes > kMaxScratch)
+      return error("PLAN0025", buffer.place, fmt::format("{}: {} bytes", what, *bytes),
+                   "scratch is between 1 byte and 1 TiB");
+    result_.buffers.push_back({buffer.name, static_cast<uint64_t>(*bytes), ResolvedBuffer::Role::scratch,
+                               buffer.zero ? ResolvedBuffer::Init::zero : ResolvedBuffer::Init::poison});
+  }
+
+  const ptx::Function* entry_of(const Launch& launch, const std::string& where) {
+    if (const ptx::Function* entry = module_.entry(launch.entry); entry && entry->has_body) return entry;
+    std::vector<std::string> entries;
+    for (const ptx::Function& function : module_.functions)
+      if (function.entry && function.has_body) entries.push_back(function.name);
+    std::string hint = base::nearest(launch.entry, entries);
+    if (!hint.empty()) {
+      hint = fmt::format("did you mean `{}`?", hint);
+    } else {
+      hint = entries.empty() ? "the module has no entry" : "entries:";
+      for (const std::string& name : entries) hint += " " + name;
+    }
+    error("PLAN0020", launch.place,
+          fmt::format("{}: the module has no entry `{}`, or several that would fit", where, launch.entry), hint);
+    return nullptr;
+  }
+
+  // One of grid, block, cluster; nothing where it is wrong.
+  std::optional<Dim3> dims(const std::vector<Expression>& values, const char* name, const std::array<int64_t, 3>& most,
+                           const Launch& launch, const std::string& where) {
+    Dim3 result{1, 1, 1};
+    bool good = true;
+    if (values.size() > 3) {
+      error("PLAN0024", launch.place,
+            fmt::format("{}: `{}` has {} dimensions, not 1 to 3", where, name, values.size()));
+      return std::nullopt;
+    }
+    for (size_t axis = 0; axis < values.size(); ++axis) {
+      const base::Place place = values[axis].origin().line ? values[axis].origin() : launch.place;
+      auto value = evaluate(values[axis], fmt::format("{}, {} {}", where, name, kAxes[axis]), launch.place);
+      good = good && value;
+      if (!value) continue;
+      if (*value < 1 || *value > most[axis]) {
+        error("PLAN0024", place, fmt::format("{}: {}.{} is {}", where, name, kAxes[axis], *value),
+              *value == 0 ? "a launch that is not wanted for this size takes `when`"
+                          : fmt::format("it must be between 1 and {}", most[axis]));
+        good = false;
+        continue;
+      }
+      result[axis] = static_cast<uint32_t>(*value);
+    }
+    if (!good) return std::nullopt;
+    return result;
+  }
+
+  static uint64_t product(const Dim3& dims) { return uint64_t{dims[0]} * dims[1] * dims[2]; }
+
+  void check_block(const ptx::Function& entry, const Launch& launch, const Dim3& block, const std::string& where) {
+    const base::Place place =
+        !launch.block.empty() && launch.block[0].origin().line ? launch.block[0].origin() : launch.place;
+    const uint64_t threads = product(block);
+    if (threads > kMaxThreadsPerCta)
+      return error(
+          "PLAN0024", place,
+          fmt::format("{}: a block of {} x {} x {} = {} threads", where, block[0], block[1], block[2], threads),
+          fmt::format("a CTA has at most {} threads", kMaxThreadsPerCta));
+    for (const char* directive : {".maxntid", ".reqntid"}) {
+      const std::vector<uint32_t> numbers = entry.directive(directive);
+      if (numbers.empty()) continue;
+      Dim3 declared{1, 1, 1};
+      for (size_t i = 0; i < numbers.size() && i < 3; ++i) declared[i] = numbers[i];
+      const bool exact = std::string_view(directive) == ".reqntid";
+      if (exact ? block == declared : threads <= product(declared)) continue;
+      error("PLAN0029", place,
+            fmt::format("{}: the entry declares `{} {}, {}, {}`, the block is {} x {} x {}", where, directive,
+                        declared[0], declared[1], declared[2], block[0], block[1], block[2]));
+    }
+  }
+
+  void check_cluster(const Launch& launch, const ResolvedLaunch& resolved, const std::string& where) {
+    if (launch.cluster.empty()) return;
+    if (product(resolved.cluster) > kMaxCluster)
+      error("PLAN0024", launch.place, fmt::format("{}: a cluster of {} CTAs", where, product(resolved.cluster)),
+            "a cluster has at most 16 CTAs");
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (resolved.grid[axis] % resolved.cluster[axis])
+        error("PLAN0024", launch.place,
+              fmt::format("{}: grid.{} = {} is no multiple of cluster.{} = {}", where, kAxes[axis], resolved.grid[axis],
+                          kAxes[axis], resolved.cluster[axis]));
+    }
+  }
+
+  void launch(const Launch& launch, size_t number) {
+    const std::string where = fmt::format("launch {} (`{}`)", number, launch.entry);
+    if (launch.when) {
+      auto wanted = evaluate(*launch.when, where + ", when", launch.place);
+      if (!wanted || *wanted == 0) return;
+    }
+    const ptx::Function* entry = entry_of(launch, where);
+    auto grid = dims(launch.grid, "grid", kMaxGrid, launch, where);
+    auto block = dims(launch.block, "block", kMaxBlock, launch, where);
+    auto cluster = dims(launch.cluster, "cluster", {kMaxCluster, kMaxCluster, kMaxCluster}, launch, where);
+    auto shared = evaluate(launch.shared, where + ", shared", launch.place);
+    if (shared && (*shared < 0 || *shared > kMaxShared))
+      error("PLAN0026", launch.shared.origin().line ? launch.shared.origin() : launch.place,
+            fmt::format("{}: {} bytes of dynamic shared memory", where, *shared),
+            fmt::format("it must be between 0 and {}", kMaxShared));
+    if (!entry || !grid || !block || !cluster || !shared) return;
+    ResolvedLaunch resolved;
+    resolved.entry = entry->name;
+    resolved.grid = *grid;
+    resolved.block = *block;
+    resolved.cluster = *cluster;
+    resolved.shared_bytes = static_cast<uint32_t>(*shared);
+    resolved.cooperative = launch.cooperative;
+    check_block(*entry, launch, *block, where);
+    check_cluster(launch, resolved, where);
+    arguments(*entry, launch, resolved, where);
+    result_.launches.push_back(std::move(resolved));
+  }
+
+  void arguments(const ptx::Function& entry, const Launch& launch, ResolvedLaunch& resolved, const std::string& where) {
+    if (launch.arguments.size() != entry.parameters.size())
+      return error("PLAN0021", launch.place,
+                   fmt::format("{}: {} arguments, the entry has {} parameters", where, launch.arguments.size(),
+                               entry.parameters.size()));
+    const ParameterLayout layout = layout_of(entry);
+    resolved.parameters.assign(layout.bytes, 0);
+    for (size_t i = 0; i < entry.parameters.size(); ++i) {
+      const base::Place place = i < launch.argument_places.size() ? launch.argument_places[i] : launch.place;
+      const std::string what = fmt::format("{}, argument {} (`{}`)", where, i + 1, launch.arguments[i]);
+      auto form = read_argument(launch.arguments[i], place);
+      if (form) {
+        argument(*form, entry.parameters[i], layout.offsets[i], place, what, resolved);
+      } else {
+        for (base::Finding finding : form.findings()) {
+          finding.message = fmt::format("{}: {}", what, finding.message);
+          findings_.push_back(std::move(finding));
+        }
+      }
+    }
+  }
+
+  bool fits(uint64_t bytes, const ptx::Variable& parameter, std::string_view kind, const base::Place& place,
+            const std::string& what) {
+    if (parameter.bytes() == bytes) return true;
+    error("PLAN0023", place,
+          fmt::format("{}: {} of {} bytes for the parameter `{}` of {} bytes", what, kind, bytes, parameter.name,
+                      parameter.bytes()));
+    return false;
+  }
+
+  void argument(const ArgumentForm& form, const ptx::Variable& parameter, uint32_t offset, const base::Place& place,
+                const std::string& what, ResolvedLaunch& resolved) {
+    if (form.null) {
+      fits(8, parameter, "a null pointer", place, what);
+      return;  // the bytes are 0 already
+    }
+    if (auto buffer = buffer_named(form.name)) return pointer(form, *buffer, parameter, offset, place, what, resolved);
+    auto scalar = binding_.scalars.find(form.name);
+    if (form.bare && scalar != binding_.scalars.end()) {
+      const auto type = isa::type_named(scalar->second.type);
+      assert(type && "the task's reader admits known types only");
+      if (fits(static_cast<uint64_t>(isa::bytes_of(*type)), parameter,
+               fmt::format("a scalar of type {}", scalar->second.type), place, what))
+        store(resolved, offset, scalar->second.bits, isa::bytes_of(*type));
+      return;
+    }
+    if (form.bare && !lookup(form.name)) return unknown(form.name, place, what);
+    integer(form, parameter, offset, place, what, resolved);
+  }
+
+  void pointer(const ArgumentForm& form, uint32_t buffer, const ptx::Variable& parameter, uint32_t offset,
+               const base::Place& place, const std::string& what, ResolvedLaunch& resolved) {
+    if (!fits(8, parameter, "an address", place, what)) return;
+    int64_t addend = 0;
+    if (!form.bare) {
+      if (!form.addend)
+        return error("PLAN0022", place, fmt::format("{}: a buffer in an expression", what),
+                     "a place reads `buffer` or `buffer + BYTES`");
+      auto value = evaluate(*form.addend, what, place);
+      if (!value) return;
+      addend = *value;
+    }
+    const ResolvedBuffer& target = result_.buffers[buffer];
+    if (addend < 0 || static_cast<uint64_t>(addend) > target.bytes)
+      return error("PLAN0028", place,
+                   fmt::format("{}: byte {} of `{}`, which has {}", what, addend, target.name, target.bytes));
+    resolved.pointers.push_back({offset, buffer, static_cast<uint64_t>(addend)});
+  }
+
+  void unknown(const std::string& name, const base::Place& place, const std::string& what) {
+    std::vector<std::string> words = known_;
+    for (const ResolvedBuffer& buffer : result_.buffers) words.push_back(buffer.name);
+    for (const auto& [scalar, value] : binding_.scalars) words.push_back(scalar);
+    const std::string near = base::nearest(name, words);
+    std::string hint = near.empty() ? "known here: null" : fmt::format("did you mean `{}`?", near);
+    if (near.empty()) {
+      std::sort(words.begin(), words.end());
+      words.erase(std::unique(words.begin(), words.end()), words.end());
+      for (const std::string& word : words) hint += " " + word;
+    }
+    error("PLAN0022", place, fmt::format("{}: nothing is called `{}`", what, name), hint);
+  }
+
+  void integer(const ArgumentForm& form, const ptx::Variable& parameter, uint32_t offset, const base::Place& place,
+               const std::string& what, ResolvedLaunch& resolved) {
+    auto value = evaluate(*form.whole, what, place);
+    if (!value) return;
+    const uint64_t bytes = parameter.bytes();
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+      return error("PLAN0013", place, fmt::format("{}: the parameter `{}` has {} bytes", what, parameter.name, bytes),
+                   "structures by value belong to the format; this version does not read them yet");
+    if (isa::is_float(parameter.type) && parameter.dims.empty())
+      return error("PLAN0023", place,
+                   fmt::format("{}: an integer for the parameter `{}` of type {}", what, parameter.name,
+                               isa::name_of(parameter.type)),
+                   "floating-point values come from the task's scalar arguments");
+    const int bits = static_cast<int>(bytes) * 8;
+    if (bits < 64 && (*value >= (int64_t{1} << bits) || *value < -(int64_t{1} << (bits - 1))))
+      return error(
+          "PLAN0023", place,
+          fmt::format("{}: {} does not fit the {} bytes of the parameter `{}`", what, *value, bytes, parameter.name));
+    store(resolved, offset, static_cast<uint64_t>(*value), static_cast<int>(bytes));
+  }
+
+  static void store(ResolvedLaunch& resolved, uint32_t offset, uint64_t bits, int bytes) {
+    for (int i = 0; i < bytes; ++i)
+      resolved.parameters[offset + static_cast<uint32_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+  }
+
+  const Plan& plan_;
+  const ptx::Module& module_;
+  const Binding& binding_;
+  ResolvedPlan result_;
+  std::map<std::string, int64_t> lets_;
+  std::vector<std::string> known_;
+  base::Findings findings_;
+};
+
+}  // namespace
+
+base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding) {
+  return Resolver(plan, module, binding).resolve();
+}
+
+ParameterLayout layout_of(const ptx::Function& entry) {
+  ParameterLayout layout;
+  uint64_t at = 0;
+  for (const ptx::Variable& parameter : entry.parameters) {
+    const uint64_t alignment = std::max<uint64_t>(parameter.alignment(), 1);
+    at = (at + alignment - 1) / alignment * alignment;
+    layout.offsets.push_back(static_cast<uint32_t>(at));
+    at += parameter.bytes();
+  }
+  layout.bytes = static_cast<uint32_t>(at);
+  return layout;
+}
+
+uint64_t thread_count(const ResolvedPlan& plan) {
+  uint64_t total = 0;
+  for (const ResolvedLaunch& launch : plan.launches) {
+    uint64_t threads = 1;
+    for (const Dim3& dims : {launch.grid, launch.block}) {
+      for (uint32_t d : dims)
+        if (__builtin_mul_overflow(threads, uint64_t{d}, &threads)) return std::numeric_limits<uint64_t>::max();
+    }
+    if (__builtin_add_overflow(total, threads, &total)) return std::numeric_limits<uint64_t>::max();
+  }
+  return total;
+}
+
+}  // namespace ptxlab::launch
