@@ -17,8 +17,8 @@ namespace {
 constexpr uint32_t kSymbolTable = 2, kRelocationsWithAddend = 4, kNoBits = 8;
 constexpr uint16_t kCudaMachine = 190;
 
-// Attributes of .nv.info that name a symbol by its index, which depends on what else is in the module (names as in the
-// output of NVIDIA's own cuobjdump).
+// Attributes of .nv.info that are looked at here, named as in the output of NVIDIA's own cuobjdump. All but the two of
+// threads begin with the index of a symbol, which depends on what else is in the module.
 enum InfoAttribute : uint8_t {
   kMaxThreads = 0x05,
   kParamCbank = 0x0a,
@@ -65,6 +65,9 @@ base::Result<Cubin> Cubin::read(std::string_view bytes) {
   if (entry_size < 64 || table > bytes.size() || count * entry_size > bytes.size() - table || names >= count) {
     return not_a_cubin("its section table lies outside the file");
   }
+  uint64_t programs = *number<uint64_t>(bytes, 32);
+  uint64_t programs_size = uint64_t{*number<uint16_t>(bytes, 54)} * *number<uint16_t>(bytes, 56);
+  if (programs > bytes.size() || programs_size > bytes.size() - programs) return not_a_cubin("it is cut off");
   Cubin cubin;
   std::vector<uint32_t> name_offsets;
   for (uint64_t i = 0; i < count; ++i) {
@@ -203,8 +206,13 @@ bool bookkeeping(const Cubin::Section& section) {
                      [&](std::string_view s) { return starts_with(section.name, s); });
 }
 
-std::string_view symbol_name(const Cubin& cubin, uint64_t index) {
-  return index < cubin.symbols().size() ? cubin.symbols()[index].name : std::string_view("?");
+// The symbol's name without that of the entry: "" for `entry` itself, ".nv.constant0." for its section.
+std::string_view symbol_name(const Cubin& cubin, uint64_t index, std::string_view entry) {
+  if (index >= cubin.symbols().size()) return "?";
+  std::string_view name = cubin.symbols()[index].name;
+  if (name == entry) return "";
+  size_t own = name.size() > entry.size() ? name.size() - entry.size() : 0;
+  return own > 0 && name.substr(own) == entry && name[own - 1] == '.' ? name.substr(0, own) : name;
 }
 
 // Attributes with symbol indices replaced by names. Of the module's own .nv.info only what is said of `entry` counts.
@@ -224,19 +232,18 @@ base::Findings add_info(Parts& parts, const Cubin& cubin, const Cubin::Section& 
       lines.emplace_back(head, attribute.data);
       continue;
     }
-    std::string_view symbol = symbol_name(cubin, *number<uint32_t>(attribute.data, 0));
-    bool other_entry = symbol != entry && of_module &&
+    std::string_view symbol = symbol_name(cubin, *number<uint32_t>(attribute.data, 0), entry);
+    bool other_entry = !symbol.empty() && of_module &&
                        std::any_of(cubin.symbols().begin(), cubin.symbols().end(),
                                    [&](const Cubin::Symbol& s) { return s.entry() && s.name == symbol; });
-    if (!other_entry)
-      lines.emplace_back(fmt::format("{}.{}", head, symbol == entry ? "" : symbol), attribute.data.substr(4));
+    if (!other_entry) lines.emplace_back(fmt::format("{}.{}", head, symbol), attribute.data.substr(4));
   }
   if (of_module) std::sort(lines.begin(), lines.end());
   for (const auto& [name, data] : lines) parts.add(name, data);
   return {};
 }
 
-void add_relocations(Parts& parts, const Cubin& cubin, const Cubin::Section& section) {
+void add_relocations(Parts& parts, const Cubin& cubin, const Cubin::Section& section, std::string_view entry) {
   uint64_t step = section.type == kRelocationsWithAddend ? 24 : 16;
   for (uint64_t at = 0; at + step <= section.data.size(); at += step) {
     uint64_t info = *number<uint64_t>(section.data, at + 8);
@@ -244,7 +251,7 @@ void add_relocations(Parts& parts, const Cubin& cubin, const Cubin::Section& sec
     line.replace(8, 8, fmt::format("{}", info & 0xffffffff));
     const uint64_t index = info >> 32;
     uint64_t value = index < cubin.symbols().size() ? cubin.symbols()[index].value : 0;
-    parts.add(symbol_name(cubin, index), line + fmt::format("@{}", value));
+    parts.add(symbol_name(cubin, index, entry), line + fmt::format("@{}", value));
   }
 }
 
@@ -274,7 +281,7 @@ base::Result<std::string> code_digest(std::string_view bytes, std::string_view e
       auto findings = add_info(parts, *cubin, *section, entry, section->name == ".nv.info");
       if (!findings.empty()) return findings;
     } else if (section->type == kRelocationsWithAddend || section->type == 9) {
-      add_relocations(parts, *cubin, *section);
+      add_relocations(parts, *cubin, *section, entry);
     } else {
       parts.add("bytes", section->data);
     }

@@ -33,8 +33,7 @@ std::optional<base::Finding> message_of(std::string_view line) {
   std::string_view text = line.substr(error);
   size_t colon = text.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  base::Finding finding{"CUC0002", base::Severity::error, {}, "nvcc: " + std::string(trim(text.substr(colon + 1))), "",
-                        {}};
+  auto finding = stopped("CUC0002", {}, "nvcc: " + std::string(trim(text.substr(colon + 1))), "");
   size_t file_end = head.find_first_of("(:");
   if (file_end != std::string_view::npos && file_end + 1 < head.size()) {
     uint32_t number = 0;
@@ -54,11 +53,8 @@ base::Findings refusals(std::string_view log, const std::filesystem::path& sourc
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
   if (findings.empty()) {
-    base::Finding finding{"CUC0002", base::Severity::error,
-                          {},        "nvcc does not compile it: " + std::string(trim(log.substr(0, 2000))),
-                          "",        {}};
-    finding.place.file = source.string();
-    findings.push_back(std::move(finding));
+    findings.push_back(
+        stopped("CUC0002", source, "nvcc does not compile it: " + std::string(trim(log.substr(0, 2000))), ""));
   }
   return findings;
 }

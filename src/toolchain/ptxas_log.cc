@@ -52,9 +52,9 @@ base::Place place_in(std::string_view ptx, std::string_view file, uint32_t line,
   size_t at = word.empty() ? std::string_view::npos : text.find(word);
   size_t length = word.size();
   if (at == std::string_view::npos) {
-    std::string_view all = trim(text);
+    std::string_view all = trim(text.substr(0, text.find("//")));
     at = all.empty() ? 0 : static_cast<size_t>(all.data() - text.data());
-    length = std::min(all.size(), all.find("//"));
+    length = all.size();
   }
   return {std::string(file), line, static_cast<uint32_t>(at + 1), static_cast<uint32_t>(std::max<size_t>(1, length))};
 }
