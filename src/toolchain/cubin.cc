@@ -276,8 +276,10 @@ base::Result<std::string> code_digest(std::string_view bytes, std::string_view e
     std::string_view name = section->name;
     bool own = owner_of(name, entries) == entry;
     if (own) name.remove_suffix(entry.size());
-    parts.add(name, fmt::format("{} {} {} {}", own, section->flags, section->align, section->size));
-    if (starts_with(section->name, ".nv.info")) {
+    bool info = starts_with(section->name, ".nv.info");
+    // The size counts for sections without bytes; that of the attributes depends on the other entries.
+    parts.add(name, fmt::format("{} {} {} {}", own, section->flags, section->align, info ? 0 : section->size));
+    if (info) {
       auto findings = add_info(parts, *cubin, *section, entry, section->name == ".nv.info");
       if (!findings.empty()) return findings;
     } else if (section->type == kRelocationsWithAddend || section->type == 9) {
