@@ -36,6 +36,7 @@ function(ptxlab_room name)
   if(tests)
     list(REMOVE_ITEM sources ${tests})
   endif()
+  list(REMOVE_ITEM sources ${CMAKE_CURRENT_SOURCE_DIR}/main.cc)  # an executable's, not the library's
   file(GLOB headers CONFIGURE_DEPENDS *.h)
   if(sources)
     add_library(${name} STATIC ${sources})

@@ -1,0 +1,129 @@
+// ptxlab doctor: what this machine has, what it lacks, and what follows from that, in terms of what a user wants to do.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "base/thread_pool.h"
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "toolchain/toolchain.h"
+
+namespace ptxlab::cli {
+namespace {
+
+struct Row {
+  std::string name;
+  std::string path;  // empty: not there
+  std::string version;
+  std::string follows;  // what is impossible without it
+};
+
+std::string ptx_version(isa::PtxVersion version) { return fmt::format("{}.{}", version / 10, version % 10); }
+
+Row tool(std::string name, const std::optional<toolchain::Tool>& found, std::string follows) {
+  Row row{std::move(name), "", "", std::move(follows)};
+  if (!found) return row;
+  row.path = found->path.string();
+  row.version = found->version;
+  if (found->ptx_version) row.version += fmt::format(", PTX ISA up to {}", ptx_version(found->ptx_version));
+  return row;
+}
+
+// The host compiler: nvcc needs one, and so do references of tasks.
+Row host_compiler() {
+  Row row{"g++", "", "", "tasks with a reference.cc cannot be judged, and nvcc cannot compile"};
+  base::Command command;
+  command.argv = {"sh", "-c", "command -v g++ && g++ -dumpfullversion"};
+  command.limits.wall = std::chrono::seconds(10);
+  auto outcome = base::run(command);
+  size_t end = outcome.output.find('\n');
+  if (!outcome.ok() || end == std::string::npos) return row;
+  row.path = outcome.output.substr(0, end);
+  row.version = outcome.output.substr(end + 1);
+  while (!row.version.empty() && row.version.back() == '\n') row.version.pop_back();
+  return row;
+}
+
+std::vector<Row> tools() {
+  const auto& found = toolchain::installed();
+  return {
+      tool("ptxas", found.ptxas,
+           "the assemble gate is skipped: no registers, spills, occupancy, no proof that ptxas takes it"),
+      tool("nvcc", found.nvcc,
+           "a .cu cannot be compiled: optimize and judge take .ptx, and tasks keep their committed baseline"),
+      tool("nvdisasm", found.nvdisasm, "no facts about machine code"),
+      host_compiler(),
+  };
+}
+
+std::string processor() {
+#if defined(__x86_64__)
+  std::string text = "x86-64";
+  if (__builtin_cpu_supports("avx2")) text += ", AVX2";
+  if (__builtin_cpu_supports("avx512f")) text += ", AVX-512";
+  return text;
+#else
+  return "not x86-64";
+#endif
+}
+
+bool gpu_there() { return access("/dev/nvidiactl", F_OK) == 0; }
+
+std::string gpu_line() {
+  return gpu_there()
+             ? "an NVIDIA GPU is there, but this version does not use it: the gates execute and time are skipped"
+             : "none; it is not needed: the gates execute and time are skipped, speed is estimated and says so";
+}
+
+nlohmann::json as_json(const std::vector<Row>& rows) {
+  nlohmann::json list = nlohmann::json::object();
+  for (const auto& row : rows) {
+    list[row.name] = row.path.empty() ? nlohmann::json{{"found", false}, {"follows", row.follows}}
+                                      : nlohmann::json{{"found", true}, {"path", row.path}, {"version", row.version}};
+  }
+  return {{"schema", "ptxlab.doctor/1"}, {"version", PTXLAB_VERSION},
+          {"root", root().string()},     {"cores", base::core_count()},
+          {"processor", processor()},    {"gpu", {{"found", gpu_there()}, {"used", false}}},
+          {"tools", std::move(list)},    {"searched", toolchain::installed().searched}};
+}
+
+std::string as_text(const std::vector<Row>& rows) {
+  std::string text = fmt::format("ptxlab {} in {}\n\n", PTXLAB_VERSION, root().string());
+  text += fmt::format("{:<10} {} cores, {}\n", "processor", base::core_count(), processor());
+  text += fmt::format("{:<10} {}\n", "gpu", gpu_line());
+  bool missing = false;
+  for (const auto& row : rows) {
+    missing = missing || row.path.empty();
+    text += row.path.empty() ? fmt::format("{:<10} not found: {}\n", row.name, row.follows)
+                             : fmt::format("{:<10} {} ({})\n", row.name, row.version, row.path);
+  }
+  if (missing) {
+    text += "\nlooked in:\n";
+    for (const auto& place : toolchain::installed().searched) text += "  " + place + "\n";
+    text += "'tools/setup --again' fetches what is missing; PTXLAB_CUDA=FOLDER names a toolkit\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+int doctor(Words words) {
+  bool json = false;
+  Options options("doctor", "What is there on this machine, what is missing, and what follows.",
+                  "ptxlab doctor\nptxlab doctor --json");
+  options.flag("--json", json, "Print one JSON object (ptxlab.doctor/1)");
+  if (auto code = options.parse(words)) return *code;
+  auto rows = tools();
+  if (json) {
+    print_json(as_json(rows));
+  } else {
+    print(as_text(rows));
+  }
+  return kExitDone;
+}
+
+}  // namespace ptxlab::cli

@@ -1,0 +1,12 @@
+#include <signal.h>
+
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  signal(SIGPIPE, SIG_IGN);  // a reader that has gone is an error of print(), not a signal
+  std::vector<std::string> words(argv + 1, argv + argc);
+  return ptxlab::cli::run_command(words);
+}

@@ -1,0 +1,51 @@
+#include "cli/output.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "base/finding_json.h"
+
+namespace ptxlab::cli {
+namespace {
+
+// NO_COLOR: https://no-color.org, a word that many programs honour.
+bool colour_on(int fd) {
+  const char* no = getenv("NO_COLOR");
+  return isatty(fd) && !(no && *no);
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0) {
+    // Nobody reads on, or the disk that stdout goes to is full: an answer cut short must not look like success.
+    if (errno != EPIPE) perror("ptxlab: cannot print");
+    _exit(kExitInfrastructure);
+  }
+}
+
+void print_json(const nlohmann::json& value) { print(base::print_json(value) + "\n"); }
+
+void print_findings(const base::Findings& findings, std::string_view source) {
+  print(base::render(findings, source, colour_on(STDOUT_FILENO)));
+}
+
+int refuse(std::string_view code, std::string_view message, std::string_view hint) {
+  base::Finding finding;
+  finding.code = code;
+  finding.message = message;
+  finding.hint = hint;
+  return refuse({finding}, kExitWrongUse);
+}
+
+int refuse(const base::Findings& findings, int code) {
+  auto text = base::render(findings, "", colour_on(STDERR_FILENO));
+  fwrite(text.data(), 1, text.size(), stderr);
+  return code;
+}
+
+}  // namespace ptxlab::cli
