@@ -1,4 +1,5 @@
-// Dynamic counts of a run, by statement of each function: plain data that engines fill and estimates, reports and briefs read.
+// Dynamic counts of a run, by statement of each function: plain data that engines fill and estimates, reports and
+// briefs read.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,11 +8,11 @@
 namespace ptxlab::analysis {
 
 struct StatementCounts {
-  uint64_t warps = 0;             // warp instructions issued
-  uint64_t threads = 0;           // active lanes summed
-  uint64_t sectors = 0;           // 32-byte sectors touched in global memory
-  uint64_t requests = 0;          // warp-level memory requests
-  uint64_t shared_wavefronts = 0; // 1 + conflicts, summed
+  uint64_t warps = 0;              // warp instructions issued
+  uint64_t threads = 0;            // active lanes summed
+  uint64_t sectors = 0;            // 32-byte sectors touched in global memory
+  uint64_t requests = 0;           // warp-level memory requests
+  uint64_t shared_wavefronts = 0;  // 1 + conflicts, summed
 };
 
 struct FunctionProfile {
