@@ -1,5 +1,5 @@
-// The words of the loop as data: what a proposer is told (Brief), what it hands in (Candidate), what judging said (Verdict),
-// and the three together with their history (Attempt). Plain structs; the JSON forms are in record/json.h.
+// The words of the loop as data: what a proposer is told (Brief), what it hands in (Candidate), what judging said
+// (Verdict), and the three together with their history (Attempt). Plain structs; the JSON forms are in record/json.h.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -19,16 +19,26 @@ namespace ptxlab::record {
 
 struct Candidate {
   std::string ptx;
-  std::optional<std::string> plan;     // plan.toml; absent: the baseline's
-  std::string proposer;                // "rules", "files"
-  std::string idea;                    // one line: "4 neighbouring elements a thread, 128-bit accesses"
-  std::string name;                    // short: "vectorise-4"
+  std::optional<std::string> plan;  // plan.toml; absent: the baseline's
+  std::string proposer;             // "rules", "files"
+  std::string idea;                 // one line: "4 neighbouring elements a thread, 128-bit accesses"
+  std::string name;                 // short: "vectorise-4"
 };
 
 enum class GateName : uint8_t { check, assemble, emulate, execute, time };
 enum class GateStatus : uint8_t { not_run, passed, failed, skipped };
 enum class OutcomeName : uint8_t {
-  malformed, rejected, faulted, wrong, unverified, slower, same, faster, unstable, cheating, infrastructure,
+  malformed,
+  rejected,
+  faulted,
+  wrong,
+  unverified,
+  slower,
+  same,
+  faster,
+  unstable,
+  cheating,
+  infrastructure,
 };
 std::string_view name_of(GateName gate);
 std::string_view name_of(GateStatus status);
@@ -37,7 +47,7 @@ std::string_view name_of(OutcomeName outcome);
 struct Gate {
   GateName name = GateName::check;
   GateStatus status = GateStatus::not_run;
-  std::string reason;                  // why skipped; else empty
+  std::string reason;  // why skipped; else empty
   base::Findings findings;
   double milliseconds = 0;
 };
@@ -46,7 +56,7 @@ struct Gate {
 struct Estimate {
   double nanoseconds = 0;
   double issue_slots = 0, sectors = 0, occupancy = 0;
-  std::string bound_by;                // "memory", "issue"
+  std::string bound_by;  // "memory", "issue"
 };
 
 struct CaseResult {
@@ -55,18 +65,22 @@ struct CaseResult {
   std::string summary;
 };
 
+// All five, in order, none run.
+std::vector<Gate> all_gates();
+
 struct Verdict {
   OutcomeName outcome = OutcomeName::infrastructure;
-  std::string reason;                  // one sentence
-  std::vector<Gate> gates;             // all five, in order
+  std::string reason;                     // one sentence
+  std::string task;                       // the task's name
+  std::vector<Gate> gates = all_gates();  // all five, in order
   std::vector<toolchain::Resources> resources;
   std::vector<CaseResult> cases;
-  std::string target;                  // sm_90a
-  std::string oracle;                  // who said what is right
+  std::string target;  // sm_90a
+  std::string oracle;  // who said what is right
   std::optional<Estimate> estimate, baseline_estimate;
   std::optional<double> estimated_speedup;
-  std::vector<uint32_t> unexecuted_lines;   // PTX lines that no case reached
-  std::string code_digest;                  // of the entries that the plan launches
+  std::vector<uint32_t> unexecuted_lines;  // PTX lines that no case reached
+  std::string code_digest;                 // of the entries that the plan launches
   const Gate& gate(GateName name) const;
   Gate& gate(GateName name);
 };
@@ -85,7 +99,7 @@ struct Brief {
   task::Task task;
   isa::Target target;
   std::string baseline_ptx, baseline_plan;
-  std::string source;                  // CUDA, may be empty
+  std::string source;  // CUDA, may be empty
   std::vector<toolchain::Resources> baseline_resources;
   Constraints constraints;
   std::vector<Earlier> earlier;
@@ -93,8 +107,8 @@ struct Brief {
 };
 
 struct Attempt {
-  int64_t id = 0;                      // the archive's
-  std::string run;                     // which optimise or bench run it belongs to
+  int64_t id = 0;   // the archive's
+  std::string run;  // which optimise or bench run it belongs to
   std::chrono::system_clock::time_point at{};
   std::string task;
   Candidate candidate;

@@ -123,8 +123,10 @@ const Resources* Assembled::entry(std::string_view name) const {
   return nullptr;
 }
 
-base::Result<Assembled> assemble(const Tool& ptxas, std::string_view ptx, std::string_view file,
-                                 const AssembleOptions& options) {
+namespace {
+
+base::Result<Assembled> run_ptxas(const Tool& ptxas, std::string_view ptx, std::string_view file,
+                                  const AssembleOptions& options) {
   Cache cache(options.cache.empty() ? base::cache_home() / "ptxas" : options.cache);
   std::string key = key_of(ptxas, ptx, options);
   if (auto stored = cache.get(key)) {
@@ -172,6 +174,18 @@ base::Result<Assembled> assemble(const Tool& ptxas, std::string_view ptx, std::s
   }
   cache.put(key, packed);
   return result;
+}
+
+}  // namespace
+
+base::Result<Assembled> assemble(const Tool& ptxas, std::string_view ptx, std::string_view file,
+                                 const AssembleOptions& options) {
+  try {
+    return run_ptxas(ptxas, ptx, file, options);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return finding("ASM0006", base::Severity::error, fmt::format("no place for ptxas's files: {}", error.what()),
+                   "free some room in the temporary folder", file);
+  }
 }
 
 base::Result<Assembled> assemble(std::string_view ptx, std::string_view file, const AssembleOptions& options) {

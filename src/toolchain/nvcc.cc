@@ -61,8 +61,10 @@ base::Findings refusals(std::string_view log, const std::filesystem::path& sourc
 
 }  // namespace
 
-base::Result<std::string> compile_to_ptx(const Tool& nvcc, const std::filesystem::path& source,
-                                         const CompileOptions& options) {
+namespace {
+
+base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path& source,
+                                   const CompileOptions& options) {
   base::TemporaryFolder folder("ptxlab-nvcc");
   std::filesystem::path output = folder.path() / "output.ptx";
   base::Command command;
@@ -85,6 +87,18 @@ base::Result<std::string> compile_to_ptx(const Tool& nvcc, const std::filesystem
   auto ptx = base::read_file(output);
   if (!ptx) return stopped("CUC0003", source, "nvcc reported success but wrote no PTX", "check the CUDA installation");
   return std::move(*ptx);
+}
+
+}  // namespace
+
+base::Result<std::string> compile_to_ptx(const Tool& nvcc, const std::filesystem::path& source,
+                                         const CompileOptions& options) {
+  try {
+    return run_nvcc(nvcc, source, options);
+  } catch (const std::filesystem::filesystem_error& error) {
+    return stopped("CUC0003", source, fmt::format("no place for nvcc's files: {}", error.what()),
+                   "free some room in the temporary folder");
+  }
 }
 
 base::Result<std::string> compile_to_ptx(const std::filesystem::path& source, const CompileOptions& options) {

@@ -1,0 +1,383 @@
+#include "record/json.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/finding_json.h"
+
+namespace ptxlab::record {
+namespace {
+
+using nlohmann::json;
+
+// A wrong JSON value: thrown inside this file only, and turned into a finding at its edge.
+struct Wrong {
+  std::string message;
+};
+
+base::Finding finding(const char* code, std::string message) {
+  base::Finding made;
+  made.code = code;
+  made.message = std::move(message);
+  made.hint = "write it as `ptxlab ... --json` prints it";
+  return made;
+}
+
+// Reads the members of one object; messages name the place as "verdict.gates[2].name".
+class Object {
+ public:
+  Object(const json& value, std::string place) : value_(value), place_(std::move(place)) {
+    if (!value_.is_object()) throw Wrong{place_ + " is not an object"};
+  }
+  void schema(std::string_view wanted) const {
+    std::string got = get<std::string>("schema");
+    if (got != wanted) throw Wrong{fmt::format("{}.schema is '{}', wanted '{}'", place_, got, wanted)};
+  }
+  const json& at(const char* key) const {
+    auto member = value_.find(key);
+    if (member == value_.end()) throw Wrong{fmt::format("{} has no '{}'", place_, key)};
+    return *member;
+  }
+  template <class T>
+  T get(const char* key) const {
+    try {
+      return at(key).get<T>();
+    } catch (const json::exception&) {
+      throw Wrong{fmt::format("{}.{} has the wrong type", place_, key)};
+    }
+  }
+  template <class T>
+  std::optional<T> optional(const char* key) const {
+    auto member = value_.find(key);
+    if (member == value_.end() || member->is_null()) return std::nullopt;
+    return get<T>(key);
+  }
+  template <class Read>
+  void each(const char* key, const Read& read) const {
+    const json& list = at(key);
+    if (!list.is_array()) throw Wrong{fmt::format("{}.{} is not a list", place_, key)};
+    for (size_t i = 0; i < list.size(); ++i) read(list[i], fmt::format("{}.{}[{}]", place_, key, i));
+  }
+  std::string place(const char* key) const { return fmt::format("{}.{}", place_, key); }
+
+ private:
+  const json& value_;
+  std::string place_;
+};
+
+template <class Name, size_t n>
+Name named(const std::string& word, const Name (&all)[n], const std::string& place) {
+  for (Name name : all) {
+    if (name_of(name) == word) return name;
+  }
+  throw Wrong{fmt::format("{} is '{}', which is none of its values", place, word)};
+}
+
+constexpr GateName kGates[] = {GateName::check, GateName::assemble, GateName::emulate, GateName::execute,
+                               GateName::time};
+constexpr GateStatus kStatuses[] = {GateStatus::not_run, GateStatus::passed, GateStatus::failed, GateStatus::skipped};
+constexpr OutcomeName kOutcomes[] = {OutcomeName::malformed, OutcomeName::rejected,      OutcomeName::faulted,
+                                     OutcomeName::wrong,     OutcomeName::unverified,    OutcomeName::slower,
+                                     OutcomeName::same,      OutcomeName::faster,        OutcomeName::unstable,
+                                     OutcomeName::cheating,  OutcomeName::infrastructure};
+
+template <class T>
+json or_null(const std::optional<T>& value) {
+  if (!value) return nullptr;
+  if constexpr (std::is_class_v<T> && !std::is_same_v<T, std::string>) {
+    return to_json(*value);
+  } else {
+    return *value;
+  }
+}
+
+Candidate read_candidate_object(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  object.schema("ptxlab.candidate/1");
+  Candidate candidate;
+  candidate.name = object.get<std::string>("name");
+  candidate.proposer = object.get<std::string>("proposer");
+  candidate.idea = object.get<std::string>("idea");
+  candidate.ptx = object.get<std::string>("ptx");
+  candidate.plan = object.optional<std::string>("plan");
+  return candidate;
+}
+
+toolchain::Resources read_resources(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  toolchain::Resources resources;
+  resources.entry = object.get<std::string>("entry");
+  resources.registers = object.get<int>("registers");
+  resources.spill_stores = object.get<int>("spill_stores");
+  resources.spill_loads = object.get<int>("spill_loads");
+  resources.stack = object.get<int>("stack");
+  resources.shared = object.get<int>("shared");
+  resources.barriers = object.get<int>("barriers");
+  resources.code_bytes = object.get<uint64_t>("code_bytes");
+  resources.max_threads = object.get<int>("max_threads");
+  return resources;
+}
+
+Gate read_gate(const json& value, const std::string& place) {
+  Object object(value, place);
+  Gate gate;
+  gate.name = named(object.get<std::string>("name"), kGates, object.place("name"));
+  gate.status = named(object.get<std::string>("status"), kStatuses, object.place("status"));
+  gate.reason = object.get<std::string>("reason");
+  gate.milliseconds = object.get<double>("milliseconds");
+  object.each("findings", [&](const json& item, const std::string& where) {
+    auto read = base::finding_from_json(item);
+    if (!read) throw Wrong{where + " is not a finding"};
+    gate.findings.push_back(std::move(*read));
+  });
+  return gate;
+}
+
+std::optional<Estimate> read_estimate(const Object& parent, const json& value, const char* key) {
+  if (!value.contains(key) || value.at(key).is_null()) return std::nullopt;
+  Object object(value.at(key), parent.place(key));
+  Estimate estimate;
+  estimate.nanoseconds = object.get<double>("nanoseconds");
+  estimate.issue_slots = object.get<double>("issue_slots");
+  estimate.sectors = object.get<double>("sectors");
+  estimate.occupancy = object.get<double>("occupancy");
+  estimate.bound_by = object.get<std::string>("bound_by");
+  return estimate;
+}
+
+Verdict read_verdict_object(const json& value, const std::string& place) {
+  Object object(value, place);
+  object.schema("ptxlab.verdict/1");
+  Verdict verdict;
+  verdict.outcome = named(object.get<std::string>("outcome"), kOutcomes, object.place("outcome"));
+  verdict.reason = object.get<std::string>("reason");
+  verdict.task = object.get<std::string>("task");
+  verdict.target = object.get<std::string>("target");
+  verdict.oracle = object.get<std::string>("oracle");
+  verdict.code_digest = object.get<std::string>("code_digest");
+  std::vector<Gate> gates;
+  object.each("gates", [&](const json& item, const std::string& where) { gates.push_back(read_gate(item, where)); });
+  if (gates.size() != std::size(kGates)) throw Wrong{place + ".gates has not all five gates"};
+  for (size_t i = 0; i < gates.size(); ++i) {
+    if (gates[i].name != kGates[i]) throw Wrong{place + ".gates are not in their order"};
+  }
+  verdict.gates = std::move(gates);
+  object.each("resources", [&](const json& item, const std::string& where) {
+    verdict.resources.push_back(read_resources(item, where));
+  });
+  object.each("cases", [&](const json& item, const std::string& where) {
+    Object one(item, where);
+    verdict.cases.push_back({one.get<std::string>("label"), one.get<bool>("right"), one.get<std::string>("summary")});
+  });
+  verdict.estimate = read_estimate(object, value, "estimate");
+  verdict.baseline_estimate = read_estimate(object, value, "baseline_estimate");
+  verdict.estimated_speedup = object.optional<double>("estimated_speedup");
+  verdict.unexecuted_lines = object.get<std::vector<uint32_t>>("unexecuted_lines");
+  return verdict;
+}
+
+Constraints read_constraints(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  Constraints constraints;
+  constraints.max_registers = object.optional<int>("max_registers");
+  constraints.max_shared_bytes = object.optional<int>("max_shared_bytes");
+  constraints.max_block_threads = object.optional<int>("max_block_threads");
+  constraints.vector_bytes = object.optional<int>("vector_bytes");
+  return constraints;
+}
+
+Brief read_brief_object(const json& value, const task::Task& task) {
+  Object object(value, "brief");
+  object.schema("ptxlab.brief/1");
+  Brief brief;
+  brief.task = task;
+  auto target = isa::target_named(object.get<std::string>("target"));
+  if (!target) throw Wrong{"brief.target names no target"};
+  brief.target = *target;
+  brief.baseline_ptx = object.get<std::string>("baseline_ptx");
+  brief.baseline_plan = object.get<std::string>("baseline_plan");
+  brief.source = object.get<std::string>("source");
+  brief.seed = object.get<uint64_t>("seed");
+  object.each("baseline_resources", [&](const json& item, const std::string& where) {
+    brief.baseline_resources.push_back(read_resources(item, where));
+  });
+  brief.constraints = read_constraints(object.at("constraints"), "brief.constraints");
+  object.each("earlier", [&](const json& item, const std::string& where) {
+    Object one(item, where);
+    brief.earlier.push_back({read_candidate_object(one.at("candidate"), one.place("candidate")),
+                             read_verdict_object(one.at("verdict"), one.place("verdict"))});
+  });
+  return brief;
+}
+
+// Milliseconds since 1970: exact, and the same in every time zone.
+Attempt read_attempt_object(const json& value) {
+  Object object(value, "attempt");
+  object.schema("ptxlab.attempt/1");
+  Attempt attempt;
+  attempt.id = object.get<int64_t>("id");
+  attempt.run = object.get<std::string>("run");
+  attempt.at = std::chrono::system_clock::time_point(std::chrono::milliseconds(object.get<int64_t>("at_ms")));
+  attempt.task = object.get<std::string>("task");
+  attempt.candidate = read_candidate_object(object.at("candidate"), "attempt.candidate");
+  const json& brief = object.at("brief");
+  attempt.brief_json = brief.is_null() ? "" : base::print_json(brief, -1);
+  attempt.verdict = read_verdict_object(object.at("verdict"), "attempt.verdict");
+  return attempt;
+}
+
+template <class Read>
+auto at_the_edge(const Read& read) -> base::Result<decltype(read())> {
+  try {
+    return read();
+  } catch (const Wrong& wrong) {
+    return finding("REC0001", wrong.message);
+  } catch (const json::exception& error) {
+    return finding("REC0001", error.what());
+  }
+}
+
+json parse(std::string_view text) { return json::parse(text, nullptr, false); }
+
+}  // namespace
+
+json to_json(const Candidate& candidate) {
+  return {{"schema", "ptxlab.candidate/1"}, {"name", candidate.name}, {"proposer", candidate.proposer},
+          {"idea", candidate.idea},         {"ptx", candidate.ptx},   {"plan", or_null(candidate.plan)}};
+}
+
+json to_json(const toolchain::Resources& r) {
+  return {{"entry", r.entry},
+          {"registers", r.registers},
+          {"spill_stores", r.spill_stores},
+          {"spill_loads", r.spill_loads},
+          {"stack", r.stack},
+          {"shared", r.shared},
+          {"barriers", r.barriers},
+          {"code_bytes", r.code_bytes},
+          {"max_threads", r.max_threads}};
+}
+
+json to_json(const Constraints& c) {
+  return {{"max_registers", or_null(c.max_registers)},
+          {"max_shared_bytes", or_null(c.max_shared_bytes)},
+          {"max_block_threads", or_null(c.max_block_threads)},
+          {"vector_bytes", or_null(c.vector_bytes)}};
+}
+
+json to_json(const Estimate& e) {
+  return {{"nanoseconds", e.nanoseconds},
+          {"issue_slots", e.issue_slots},
+          {"sectors", e.sectors},
+          {"occupancy", e.occupancy},
+          {"bound_by", e.bound_by}};
+}
+
+json to_json(const Verdict& verdict) {
+  json gates = json::array(), resources = json::array(), cases = json::array();
+  for (const auto& gate : verdict.gates) {
+    gates.push_back({{"name", name_of(gate.name)},
+                     {"status", name_of(gate.status)},
+                     {"reason", gate.reason},
+                     {"findings", base::to_json(gate.findings)},
+                     {"milliseconds", gate.milliseconds}});
+  }
+  for (const auto& one : verdict.resources) resources.push_back(to_json(one));
+  for (const auto& one : verdict.cases)
+    cases.push_back({{"label", one.label}, {"right", one.right}, {"summary", one.summary}});
+  return {{"schema", "ptxlab.verdict/1"},
+          {"outcome", name_of(verdict.outcome)},
+          {"reason", verdict.reason},
+          {"task", verdict.task},
+          {"target", verdict.target},
+          {"oracle", verdict.oracle},
+          {"gates", std::move(gates)},
+          {"resources", std::move(resources)},
+          {"cases", std::move(cases)},
+          {"estimate", or_null(verdict.estimate)},
+          {"baseline_estimate", or_null(verdict.baseline_estimate)},
+          {"estimated_speedup", or_null(verdict.estimated_speedup)},
+          {"unexecuted_lines", verdict.unexecuted_lines},
+          {"code_digest", verdict.code_digest}};
+}
+
+json to_json(const Brief& brief) {
+  json resources = json::array(), earlier = json::array();
+  for (const auto& one : brief.baseline_resources) resources.push_back(to_json(one));
+  for (const auto& one : brief.earlier) {
+    earlier.push_back({{"candidate", to_json(one.candidate)}, {"verdict", to_json(one.verdict)}});
+  }
+  return {{"schema", "ptxlab.brief/1"},
+          {"task", {{"name", brief.task.name}, {"version", brief.task.version}, {"file", brief.task.file.string()}}},
+          {"target", brief.target.name()},
+          {"baseline_ptx", brief.baseline_ptx},
+          {"baseline_plan", brief.baseline_plan},
+          {"source", brief.source},
+          {"baseline_resources", std::move(resources)},
+          {"constraints", to_json(brief.constraints)},
+          {"earlier", std::move(earlier)},
+          {"seed", brief.seed}};
+}
+
+json to_json(const Attempt& attempt) {
+  json brief = attempt.brief_json.empty() ? json() : parse(attempt.brief_json);
+  auto at = std::chrono::duration_cast<std::chrono::milliseconds>(attempt.at.time_since_epoch()).count();
+  return {{"schema", "ptxlab.attempt/1"},
+          {"id", attempt.id},
+          {"run", attempt.run},
+          {"at_ms", at},
+          {"task", attempt.task},
+          {"candidate", to_json(attempt.candidate)},
+          {"brief", brief.is_discarded() ? json(attempt.brief_json) : std::move(brief)},
+          {"verdict", to_json(attempt.verdict)}};
+}
+
+base::Result<Candidate> candidate_from_json(const json& value) {
+  return at_the_edge([&] { return read_candidate_object(value, "candidate"); });
+}
+
+base::Result<Verdict> verdict_from_json(const json& value) {
+  return at_the_edge([&] { return read_verdict_object(value, "verdict"); });
+}
+
+base::Result<Brief> brief_from_json(const json& value, const task::Task& task) {
+  struct Named {
+    std::string name;
+    int version;
+  };
+  auto named_task = at_the_edge([&] {
+    Object object(Object(value, "brief").at("task"), "brief.task");
+    return Named{object.get<std::string>("name"), object.get<int>("version")};
+  });
+  if (!named_task) return named_task.findings();
+  if (named_task->name != task.name || named_task->version != task.version) {
+    return finding("REC0002", fmt::format("the brief is about task '{}' version {}, not '{}' version {}",
+                                          named_task->name, named_task->version, task.name, task.version));
+  }
+  return at_the_edge([&] { return read_brief_object(value, task); });
+}
+
+base::Result<Attempt> attempt_from_json(const json& value) {
+  return at_the_edge([&] { return read_attempt_object(value); });
+}
+
+base::Result<Candidate> read_candidate(std::string_view text) {
+  json value = parse(text);
+  if (value.is_discarded()) return finding("REC0003", "the candidate is not JSON");
+  return candidate_from_json(value);
+}
+
+base::Result<Verdict> read_verdict(std::string_view text) {
+  json value = parse(text);
+  if (value.is_discarded()) return finding("REC0003", "the verdict is not JSON");
+  return verdict_from_json(value);
+}
+
+base::Result<Attempt> read_attempt(std::string_view text) {
+  json value = parse(text);
+  if (value.is_discarded()) return finding("REC0003", "the attempt is not JSON");
+  return attempt_from_json(value);
+}
+
+}  // namespace ptxlab::record

@@ -1,0 +1,63 @@
+#include "record/record.h"
+
+#include <cassert>
+
+namespace ptxlab::record {
+
+std::string_view name_of(GateName gate) {
+  switch (gate) {
+    case GateName::check: return "check";
+    case GateName::assemble: return "assemble";
+    case GateName::emulate: return "emulate";
+    case GateName::execute: return "execute";
+    case GateName::time: return "time";
+  }
+  return "";
+}
+
+std::string_view name_of(GateStatus status) {
+  switch (status) {
+    case GateStatus::not_run: return "not_run";
+    case GateStatus::passed: return "passed";
+    case GateStatus::failed: return "failed";
+    case GateStatus::skipped: return "skipped";
+  }
+  return "";
+}
+
+std::string_view name_of(OutcomeName outcome) {
+  switch (outcome) {
+    case OutcomeName::malformed: return "malformed";
+    case OutcomeName::rejected: return "rejected";
+    case OutcomeName::faulted: return "faulted";
+    case OutcomeName::wrong: return "wrong";
+    case OutcomeName::unverified: return "unverified";
+    case OutcomeName::slower: return "slower";
+    case OutcomeName::same: return "same";
+    case OutcomeName::faster: return "faster";
+    case OutcomeName::unstable: return "unstable";
+    case OutcomeName::cheating: return "cheating";
+    case OutcomeName::infrastructure: return "infrastructure";
+  }
+  return "";
+}
+
+std::vector<Gate> all_gates() {
+  std::vector<Gate> gates;
+  for (GateName name : {GateName::check, GateName::assemble, GateName::emulate, GateName::execute, GateName::time}) {
+    Gate gate;
+    gate.name = name;
+    gates.push_back(std::move(gate));
+  }
+  return gates;
+}
+
+const Gate& Verdict::gate(GateName name) const {
+  auto index = static_cast<size_t>(name);
+  assert(index < gates.size() && gates[index].name == name);
+  return gates[index];
+}
+
+Gate& Verdict::gate(GateName name) { return const_cast<Gate&>(std::as_const(*this).gate(name)); }
+
+}  // namespace ptxlab::record
