@@ -1,0 +1,547 @@
+// The checkers fed with events by hand: what each says is tried here for every way of ordering two accesses, without an
+// engine in between. Kernels with planted faults run through the engine in tests/cases.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "checkers/registry.h"
+#include "checkers/unwritten.h"
+#include "simt/memory.h"
+
+namespace ptxlab::checkers {
+namespace {
+
+// Plays threads of a launch to one checker. An instruction is its words ("st.shared.u32"); the same words on the same
+// line are the same instruction.
+class Play {
+ public:
+  Play(std::string_view checker, uint32_t threads, std::vector<std::string> kernel, uint32_t ctas = 1)
+      : observer_(checker_named(checker)->make()), threads_(threads) {
+    module_.file = "play.ptx";
+    module_.functions.emplace_back();
+    for (const std::string& text : kernel) {
+      ptx::Instruction instruction;
+      instruction.line = static_cast<uint32_t>(module_.functions[0].body.size() + 1);
+      size_t operands = 0;
+      std::string words = text;
+      if (size_t space = text.find(' '); space != std::string::npos) {
+        words = text.substr(0, space);
+        operands = static_cast<size_t>(std::count(text.begin(), text.end(), ',')) + 1;
+      }
+      for (size_t at = 0; at < words.size();) {
+        size_t dot = words.find('.', at + 1);
+        instruction.words.push_back(words.substr(at, dot - at));
+        at = dot;
+      }
+      instruction.operands.resize(operands);
+      ptx::Statement statement;
+      statement.what = instruction;
+      module_.functions[0].body.push_back(statement);
+    }
+    launch_.grid = {ctas, 1, 1};
+    launch_.block = {threads, 1, 1};
+    variable_.name = "tile";
+    variable_.bytes = 4096;
+    memory_.allocate("x", 4096, launch::ResolvedBuffer::Init::zero);
+    memory_.allocate("input", 4096, launch::ResolvedBuffer::Init::zero, false);
+    begin();
+  }
+
+  void begin() {
+    simt::LaunchContext context{&module_, &module_.functions[0], &memory_, {&variable_, 1}};
+    observer_->context(context);
+    observer_->launch_begin(launch_);
+    for (uint32_t c = 0; c < launch_.grid[0]; ++c) observer_->cta_begin(warp_id(c, 0), threads_, 4096);
+  }
+  void next_launch() {
+    for (uint32_t c = 0; c < launch_.grid[0]; ++c) observer_->cta_end(warp_id(c, 0));
+    observer_->launch_end();
+    begin();
+  }
+
+  // One thread's access by the instruction on `line`; `value` is what a store stores.
+  void at(uint32_t line, uint32_t thread, uint64_t address, uint32_t value = 1, uint32_t bytes = 4, uint32_t cta = 0) {
+    lanes(
+        line, thread / 32, 1u << (thread % 32), [&](int) { return address; }, [&](int) { return value; }, bytes, cta);
+  }
+  template <class Address, class Value>
+  void lanes(uint32_t line, uint32_t warp, simt::LaneMask mask, Address address, Value value, uint32_t bytes = 4,
+             uint32_t cta = 0) {
+    const simt::Site s = site(line);
+    const auto& words = s.instruction->words;
+    auto has = [&](std::string_view w) { return std::find(words.begin(), words.end(), w) != words.end(); };
+    std::array<uint64_t, 32> addresses{};
+    std::array<uint32_t, 32> allocations{};
+    std::vector<uint8_t> before(32 * bytes), after(32 * bytes);
+    simt::Access access;
+    access.site = s;
+    access.warp = warp_id(cta, warp);
+    access.active = mask;
+    access.space = has(".shared") ? isa::Space::shared : isa::Space::global;
+    access.atomic = words[0] == "atom" || words[0] == "red";
+    access.reads = words[0] == "ld" || words[0] == "atom";
+    access.writes = words[0] != "ld";
+    access.strong = has(".volatile") || has(".relaxed") || has(".acquire") || has(".release");
+    access.bytes = bytes;
+    for (int lane = 0; lane < 32; ++lane) {
+      if (!(mask >> lane & 1)) continue;
+      const uint64_t offset = address(lane);
+      const uint32_t stored = value(lane);
+      std::memcpy(&before[lane * bytes], &contents_[offset], bytes);
+      std::memcpy(&after[lane * bytes], &stored, std::min<uint32_t>(bytes, 4));
+      allocations[lane] = buffer_;
+      addresses[lane] = access.space == isa::Space::shared ? offset : memory_.allocation(buffer_).address + offset;
+    }
+    if (access.writes)
+      for (int lane = 0; lane < 32; ++lane)
+        if (mask >> lane & 1) std::memcpy(&contents_[address(lane)], &after[lane * bytes], bytes);
+    access.address = addresses.data();
+    access.allocation = allocations.data();
+    access.value_before = before.data();
+    access.value_after = after.data();
+    observer_->access(access);
+  }
+  void fence(uint32_t line, uint32_t thread, uint32_t cta = 0) {
+    observer_->fence({site(line), warp_id(cta, thread / 32), 1u << (thread % 32)});
+  }
+  // The warps reach barrier `id` one after the other; the last trips it.
+  void barrier(uint32_t line, std::vector<uint32_t> warps, uint32_t id = 0, uint32_t cta = 0) {
+    for (uint32_t warp : warps) arrive(line, warp, id, cta);
+    complete(line, warps.back(), id, cta);
+  }
+  void arrive(uint32_t line, uint32_t warp, uint32_t id, uint32_t cta = 0) {
+    observer_->barrier(barrier_event(line, warp, id, cta, simt::Barrier::Step::arrive));
+  }
+  void complete(uint32_t line, uint32_t warp, uint32_t id, uint32_t cta = 0) {
+    observer_->barrier(barrier_event(line, warp, id, cta, simt::Barrier::Step::complete));
+  }
+  void warp_sync(uint32_t line, uint32_t warp, simt::LaneMask members = ~0u) {
+    simt::Barrier b = barrier_event(line, warp, ~0u, 0, simt::Barrier::Step::complete);
+    b.members = members;
+    observer_->barrier(b);
+  }
+  void use_input() { buffer_ = 1; }
+
+  // "CHK0001 line 2, ..." or "".
+  std::string codes() const {
+    std::string out;
+    for (const auto& f : observer_->findings())
+      out += (out.empty() ? "" : " ") + f.code + ":" + std::to_string(f.place.line);
+    return out;
+  }
+  base::Findings findings() const { return observer_->findings(); }
+
+ private:
+  simt::WarpId warp_id(uint32_t cta, uint32_t warp) const { return {{cta, 0, 0}, cta, warp}; }
+  simt::Site site(uint32_t line) const {
+    return {&module_.functions[0], line - 1, module_.functions[0].body[line - 1].instruction()};
+  }
+  simt::Barrier barrier_event(uint32_t line, uint32_t warp, uint32_t id, uint32_t cta, simt::Barrier::Step step) const {
+    simt::Barrier b;
+    b.site = site(line);
+    b.warp = warp_id(cta, warp);
+    b.active = threads_ - warp * 32 >= 32 ? ~0u : (1u << (threads_ - warp * 32)) - 1;
+    b.id = id;
+    b.threads = threads_;
+    b.step = step;
+    return b;
+  }
+
+  std::unique_ptr<simt::Observer> observer_;
+  ptx::Module module_;
+  launch::ResolvedLaunch launch_;
+  simt::SharedVariable variable_;
+  simt::Memory memory_;
+  uint32_t threads_;
+  uint32_t buffer_ = 0;
+  std::vector<uint8_t> contents_ = std::vector<uint8_t>(4096);
+};
+
+const std::vector<std::string> kStoreBarLoad = {"st.shared.u32", "bar.sync 0", "ld.shared.u32", "bar.warp.sync 0"};
+
+TEST(Races, StoreAndLoadOfTwoWarpsWithoutABarrier) {
+  Play play("races", 64, kStoreBarLoad);
+  play.at(1, 3, 132);
+  play.at(3, 40, 132);
+  ASSERT_EQ(play.codes(), "CHK0001:3");
+  const base::Finding finding = play.findings()[0];
+  EXPECT_EQ(finding.message,
+            "shared memory race: thread (3,0,0) and thread (40,0,0) of CTA (0,0,0) both reach byte 132 of 'tile', and "
+            "nothing orders the first's store at line 1 and the second's load at line 3");
+  EXPECT_NE(finding.hint.find("bar.sync"), std::string::npos);
+}
+
+TEST(Races, ABarrierOfTheCtaOrders) {
+  Play play("races", 64, kStoreBarLoad);
+  play.at(1, 3, 132);
+  play.barrier(2, {0, 1});
+  play.at(3, 40, 132);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Races, TheOrderOfTheRunDoesNotMatter) {
+  Play play("races", 64, kStoreBarLoad);
+  play.at(3, 40, 132);
+  play.at(1, 3, 132);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, NoBarrierOnTheWayBackOfALoop) {
+  Play play("races", 64, kStoreBarLoad);
+  for (int turn = 0; turn < 2; ++turn) {
+    play.at(1, 3, 0, 7 + turn);
+    play.barrier(2, {0, 1});
+    play.at(3, 40, 0);
+  }
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, LanesOfAWarpNeedAWarpBarrier) {
+  Play without("races", 64, kStoreBarLoad);
+  without.at(1, 3, 0);
+  without.at(3, 4, 0);
+  EXPECT_EQ(without.codes(), "CHK0001:3");
+  EXPECT_NE(without.findings()[0].hint.find("bar.warp.sync"), std::string::npos);
+
+  Play with("races", 64, kStoreBarLoad);
+  with.at(1, 3, 0);
+  with.warp_sync(4, 0);
+  with.at(3, 4, 0);
+  EXPECT_EQ(with.codes(), "");
+  with.at(3, 40, 0);  // the warp barrier says nothing to the other warp
+  EXPECT_EQ(with.codes(), "CHK0001:3");
+}
+
+TEST(Races, AWarpBarrierOrdersItsMembersOnly) {
+  Play play("races", 64, kStoreBarLoad);
+  play.at(1, 3, 0);
+  play.warp_sync(4, 0, 0x0000000f);
+  play.at(3, 2, 0);
+  EXPECT_EQ(play.codes(), "");
+  play.at(3, 9, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, EveryReaderIsRememberedBesideWarpBarriers) {
+  Play play("races", 96, kStoreBarLoad);
+  play.at(3, 1, 0);
+  play.at(3, 70, 0);  // unordered with the store below
+  play.at(3, 2, 0);
+  play.at(3, 3, 0);
+  play.warp_sync(4, 0);
+  play.at(1, 0, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, ShuffleDoesNotOrderMemory) {
+  Play play("races", 32, {"st.shared.u32", "shfl.sync.bfly.b32 0,0,0,0,0", "ld.shared.u32", "bar.warp.sync 0"});
+  play.at(1, 3, 0);
+  play.warp_sync(2, 0);
+  play.at(3, 4, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, BarriersOfSomeThreadsOrderThoseThreads) {
+  Play play("races", 96, {"st.shared.u32", "bar.sync 1,64", "ld.shared.u32"});
+  play.at(1, 0, 0);
+  play.barrier(2, {0, 1}, 1);
+  play.at(3, 40, 0);
+  EXPECT_EQ(play.codes(), "");
+  play.at(3, 80, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, ArrivingReleasesAndDoesNotAcquire) {
+  const std::vector<std::string> kernel = {"st.shared.u32", "bar.arrive 1,64", "bar.sync 1,64", "ld.shared.u32"};
+  Play play("races", 64, kernel);
+  play.at(1, 0, 0);    // the producer, warp 0
+  play.at(1, 40, 64);  // the consumer's own store
+  play.arrive(2, 0, 1);
+  play.arrive(3, 1, 1);
+  play.complete(3, 1, 1);
+  play.at(4, 41, 0);
+  EXPECT_EQ(play.codes(), "");
+  play.at(4, 1, 64);  // the producer has not waited for the consumer
+  EXPECT_EQ(play.codes(), "CHK0001:4");
+}
+
+TEST(Races, KnowledgeTravelsOverSeveralBarriers) {
+  Play play("races", 96, {"st.shared.u32", "bar.sync 1,64", "ld.shared.u32", "bar.sync 2,64"});
+  play.at(1, 0, 0);
+  play.barrier(2, {0, 1}, 1);
+  play.barrier(4, {1, 2}, 2);
+  play.at(3, 80, 0);
+  EXPECT_EQ(play.codes(), "");
+  play.at(1, 80, 128);
+  play.at(3, 40, 128);
+  EXPECT_EQ(play.codes(), "CHK0001:3");
+}
+
+TEST(Races, LanesOfOneStore) {
+  Play play("races", 64, kStoreBarLoad);
+  auto zero = [](int) { return uint64_t{0}; };
+  play.lanes(1, 0, ~0u, zero, [](int) { return 5u; });
+  EXPECT_EQ(play.codes(), "");
+  play.lanes(
+      1, 1, 3, [](int) { return uint64_t{8}; }, [](int lane) { return 5u + lane; });
+  ASSERT_EQ(play.codes(), "CHK0002:1");
+  EXPECT_NE(play.findings()[0].message.find("lanes of one store disagree"), std::string::npos);
+}
+
+TEST(Races, TheSameValueByTwoWarpsIsHarmless) {
+  Play play("races", 64, kStoreBarLoad);
+  play.at(1, 0, 0, 5);
+  play.at(1, 32, 0, 5);
+  EXPECT_EQ(play.codes(), "");
+  play.at(1, 33, 0, 6);
+  EXPECT_EQ(play.codes(), "CHK0001:1");
+}
+
+TEST(Races, NeighbouringBytesAreApart) {
+  Play play("races", 64, {"st.shared.u8", "ld.shared.u16", "ld.shared.u32"});
+  play.at(1, 0, 0, 5, 1);
+  play.at(1, 40, 1, 6, 1);
+  play.at(2, 41, 2, 0, 2);
+  EXPECT_EQ(play.codes(), "");
+  play.at(2, 33, 0, 0, 2);
+  EXPECT_EQ(play.codes(), "CHK0001:2");
+}
+
+TEST(Races, FinerCellsKeepWhatWordsKnew) {
+  Play play("races", 64, {"st.shared.u32", "st.shared.u8"});
+  play.at(1, 0, 0, 5);
+  play.at(2, 40, 3, 6, 1);
+  EXPECT_EQ(play.codes(), "CHK0001:2");
+}
+
+TEST(Races, VectorsTouchAllTheirWords) {
+  Play play("races", 64, {"st.shared.v4.u32", "ld.shared.u32"});
+  play.at(1, 0, 16, 5, 16);
+  play.at(2, 40, 32);
+  EXPECT_EQ(play.codes(), "");
+  play.at(2, 40, 28);
+  EXPECT_EQ(play.codes(), "CHK0001:2");
+}
+
+TEST(Races, AtomicsRaceWithPlainAccessesOnly) {
+  Play play("races", 64, {"atom.shared.add.u32", "ld.shared.u32", "bar.sync 0", "st.shared.u32"});
+  play.at(4, 0, 0, 0);
+  play.barrier(3, {0, 1});
+  play.at(1, 1, 0, 1);
+  play.at(1, 40, 0, 2);
+  play.at(1, 2, 0, 3);
+  EXPECT_EQ(play.codes(), "");
+  play.at(2, 41, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:2");
+}
+
+TEST(Races, AtomicsRaceWithAnEarlierStore) {
+  Play play("races", 64, {"atom.shared.add.u32", "st.shared.u32"});
+  play.at(2, 0, 0, 0);
+  play.at(1, 40, 0, 1);
+  EXPECT_EQ(play.codes(), "CHK0001:2");
+}
+
+TEST(Races, VolatileAccessesDoNotRaceWithEachOther) {
+  Play play("races", 64, {"st.volatile.shared.u32", "ld.volatile.shared.u32"});
+  play.at(1, 0, 0);
+  play.at(2, 40, 0);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Races, AFlagWithFencesOrders) {
+  const std::vector<std::string> kernel = {"st.shared.u32", "membar.cta", "st.volatile.shared.u32",
+                                           "ld.volatile.shared.u32", "ld.shared.u32"};
+  Play play("races", 64, kernel);
+  play.at(1, 0, 0);
+  play.fence(2, 0);
+  play.at(3, 0, 64);
+  play.at(4, 40, 64);
+  play.fence(2, 40);
+  play.at(5, 40, 0);
+  EXPECT_EQ(play.codes(), "");
+
+  Play unfenced("races", 64, kernel);
+  unfenced.at(1, 0, 0);
+  unfenced.at(3, 0, 64);
+  unfenced.at(4, 40, 64);
+  unfenced.fence(2, 40);
+  unfenced.at(5, 40, 0);
+  EXPECT_EQ(unfenced.codes(), "CHK0001:5");
+}
+
+TEST(Races, ReleaseAndAcquireOrder) {
+  Play play("races", 64, {"st.shared.u32", "st.release.cta.shared.u32", "ld.acquire.cta.shared.u32", "ld.shared.u32"});
+  play.at(1, 0, 0);
+  play.at(2, 0, 64);
+  play.at(3, 40, 64);
+  play.at(4, 40, 0);
+  EXPECT_EQ(play.codes(), "");
+  play.at(4, 41, 0);
+  EXPECT_EQ(play.codes(), "CHK0001:4");
+}
+
+TEST(Races, CtasHaveWindowsOfTheirOwn) {
+  Play play("races", 64, kStoreBarLoad, 2);
+  play.at(1, 0, 0, 1, 4, 0);
+  play.at(3, 40, 0, 1, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+  play.next_launch();
+  play.at(1, 50, 0, 9, 4, 0);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Races, PairsOfSitesAreCountedNotRepeated) {
+  Play play("races", 64, kStoreBarLoad);
+  for (uint32_t i = 0; i < 32; ++i) play.at(1, i, 4 * i);
+  for (uint32_t i = 0; i < 32; ++i) play.at(3, 32 + i, 4 * i);
+  ASSERT_EQ(play.codes(), "CHK0001:3");
+  EXPECT_NE(play.findings()[0].message.find("32 times in all"), std::string::npos);
+}
+
+const std::vector<std::string> kGlobal = {"st.global.u32",       "ld.global.u32", "membar.gl",
+                                          "atom.global.add.u32", "bar.sync 0",    "membar.cta"};
+
+TEST(Conflicts, TwoCtasStoreDifferentValues) {
+  Play play("conflicts", 32, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.at(1, 0, 16, 2, 4, 1);
+  ASSERT_EQ(play.codes(), "CHK0003:1");
+  EXPECT_NE(play.findings()[0].message.find("byte 16 of 'x'"), std::string::npos);
+}
+
+TEST(Conflicts, TwoCtasStoreTheSameValue) {
+  Play play("conflicts", 32, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.at(1, 0, 16, 1, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Conflicts, OneCtaReadsWhatAnotherStores) {
+  Play play("conflicts", 64, kGlobal, 3);
+  play.at(2, 0, 16, 0, 4, 0);
+  play.at(2, 32, 16, 0, 4, 0);
+  play.at(2, 5, 16, 0, 4, 2);
+  play.barrier(5, {0, 1}, 0, 0);
+  play.at(1, 1, 16, 7, 4, 0);
+  EXPECT_EQ(play.codes(), "CHK0003:2");
+}
+
+TEST(Conflicts, LaunchesAreOrdered) {
+  Play play("conflicts", 32, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.next_launch();
+  play.at(2, 0, 16, 1, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Conflicts, InsideACtaABarrierIsNeeded) {
+  Play play("conflicts", 64, kGlobal);
+  play.at(1, 0, 16);
+  play.barrier(5, {0, 1});
+  play.at(2, 40, 16);
+  EXPECT_EQ(play.codes(), "");
+  play.at(1, 0, 32);
+  play.at(2, 40, 32);
+  EXPECT_EQ(play.codes(), "CHK0004:2");
+}
+
+TEST(Conflicts, AtomicsOfCtasDoNotConflict) {
+  Play play("conflicts", 32, kGlobal, 2);
+  play.at(4, 0, 16, 1, 4, 0);
+  play.at(4, 0, 16, 2, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+  play.at(2, 0, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "CHK0003:4");
+  play.at(2, 3, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "CHK0004:4 CHK0003:4");
+}
+
+// Every CTA leaves a partial sum and takes a ticket; the last one adds up.
+TEST(Conflicts, TheLastCtaMayReadWhatTheTicketHandsOn) {
+  Play play("conflicts", 64, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.fence(3, 0, 0);
+  play.at(4, 0, 256, 1, 4, 0);
+  play.fence(3, 0, 1);
+  play.at(4, 0, 256, 2, 4, 1);
+  play.fence(3, 0, 1);
+  play.barrier(5, {0, 1}, 0, 1);
+  play.at(2, 40, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Conflicts, FencesOfAllThreadsBeforeABarrierCountForTheOneWithTheTicket) {
+  Play play("conflicts", 64, kGlobal, 2);
+  play.at(1, 40, 16, 1, 4, 0);
+  play.fence(3, 0, 0);
+  play.fence(3, 40, 0);
+  play.barrier(5, {0, 1}, 0, 0);
+  play.at(4, 0, 256, 1, 4, 0);
+  play.at(4, 0, 256, 2, 4, 1);
+  play.barrier(5, {0, 1}, 0, 1);
+  play.at(2, 50, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Conflicts, ATicketWithoutAFenceHandsNothingOn) {
+  Play play("conflicts", 64, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.at(4, 0, 256, 1, 4, 0);
+  play.at(4, 0, 256, 2, 4, 1);
+  play.fence(3, 0, 1);
+  play.at(2, 0, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "CHK0003:2");
+}
+
+TEST(Conflicts, AFenceOfCtaScopeDoesNotReachAnotherCta) {
+  Play play("conflicts", 64, kGlobal, 2);
+  play.at(1, 0, 16, 1, 4, 0);
+  play.fence(6, 0, 0);
+  play.at(4, 0, 256, 1, 4, 0);
+  play.at(4, 0, 256, 2, 4, 1);
+  play.fence(3, 0, 1);
+  play.at(2, 0, 16, 0, 4, 1);
+  EXPECT_EQ(play.codes(), "CHK0003:2");
+}
+
+TEST(Conflicts, ReadOnlyBuffersAreNotWatched) {
+  Play play("conflicts", 32, kGlobal, 2);
+  play.use_input();
+  play.at(2, 0, 16, 0, 4, 0);
+  play.at(1, 0, 16, 1, 4, 1);  // the engine reports this store
+  EXPECT_EQ(play.codes(), "");
+}
+
+TEST(Unwritten, CountsElementsWithUndefinedBytes) {
+  simt::Memory memory;
+  simt::Allocation& buffer = memory.allocation(memory.allocate("y", 32, launch::ResolvedBuffer::Init::poison));
+  auto all = unwritten_elements(buffer, 4);
+  ASSERT_TRUE(all);
+  EXPECT_EQ(all->count, 8u);
+  std::fill(buffer.defined.begin(), buffer.defined.end(), uint8_t{0xff});
+  EXPECT_FALSE(unwritten_elements(buffer, 4));
+  buffer.defined[13] = 0;
+  buffer.defined[31] = 0x7f;
+  auto some = unwritten_elements(buffer, 4);
+  ASSERT_TRUE(some);
+  EXPECT_EQ(some->count, 2u);
+  EXPECT_EQ(some->first, 3u);
+  EXPECT_EQ(some->last, 7u);
+  EXPECT_EQ(unwritten_elements(buffer, 4, 4)->count, 1u);
+}
+
+TEST(Registry, NamesAreKnownAndAgree) {
+  for (const Checker& checker : all_checkers()) {
+    EXPECT_EQ(checker.make()->name(), checker.name);
+    EXPECT_EQ(checker_named(checker.name), &checker);
+    EXPECT_FALSE(checker.description.empty());
+  }
+  EXPECT_EQ(checker_named("race"), nullptr);
+}
+
+}  // namespace
+}  // namespace ptxlab::checkers

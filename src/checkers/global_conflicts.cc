@@ -1,0 +1,143 @@
+// Global memory is shadowed by pages that are made when first touched. A launch's begin orders all that came before it.
+#include "checkers/global_conflicts.h"
+
+#include <fmt/format.h>
+
+#include <unordered_map>
+
+#include "checkers/race_detector.h"
+#include "simt/memory.h"
+
+namespace ptxlab::checkers {
+namespace {
+
+constexpr std::string_view kBetweenCtas = "CHK0003";
+constexpr std::string_view kInsideCta = "CHK0004";
+constexpr std::string_view kSameInstruction = "CHK0005";
+
+class GlobalConflicts : public simt::Observer {
+ public:
+  GlobalConflicts()
+      : detector_(
+            [this](const simt::Access& access, int lane, uint64_t address) { return name(access, lane, address); }) {}
+
+  std::string_view name() const override { return "conflicts"; }
+  uint32_t events() const override { return simt::kAccesses | simt::kAccessValues | simt::kBarriers | simt::kLaunches; }
+
+  void context(const simt::LaunchContext& context) override {
+    module_ = context.module;
+    memory_ = context.memory;
+    if (module_) detector_.set_exact(orders_partially(*module_));
+  }
+  void launch_begin(const launch::ResolvedLaunch& launch) override {
+    launch_ = launch;
+    detector_.order().launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
+    floor_ = detector_.order().now();
+  }
+  void launch_end() override { memory_ = nullptr; }
+  void cta_begin(const simt::WarpId& id, uint32_t, uint32_t) override { detector_.order().cta_begin(id.cta_linear); }
+  void cta_end(const simt::WarpId& id) override { detector_.order().cta_end(id.cta_linear); }
+  void barrier(const simt::Barrier& barrier) override { detector_.order().barrier(barrier); }
+  void fence(const simt::Issue& issue) override { detector_.order().fence(issue); }
+  void access(const simt::Access& access) override;
+  base::Findings findings() const override;
+
+ private:
+  bool never_written(uint32_t allocation) const {
+    return memory_ && allocation < memory_->count() && !memory_->allocation(allocation).writable;
+  }
+  Page& page_at(uint64_t number) {
+    if (!last_ || last_number_ != number) {
+      last_ = &pages_[number];
+      last_number_ = number;
+    }
+    return *last_;
+  }
+  std::string name(const simt::Access& access, int lane, uint64_t address) const;
+  base::Finding describe(const Conflict& conflict) const;
+
+  RaceDetector detector_;
+  const ptx::Module* module_ = nullptr;
+  const simt::Memory* memory_ = nullptr;
+  launch::ResolvedLaunch launch_;
+  Event floor_ = 0;
+  std::unordered_map<uint64_t, Page> pages_;  // by address / kPageBytes
+  Page* last_ = nullptr;
+  uint64_t last_number_ = 0;
+};
+
+void GlobalConflicts::access(const simt::Access& access) {
+  if (access.space != isa::Space::global) return;
+  detector_.begin(access, floor_);
+  for (simt::LaneMask rest = access.active; rest; rest &= rest - 1) {
+    const int lane = __builtin_ctz(rest);
+    // A store to a read-only buffer is the engine's finding; its loads conflict with nothing.
+    if (access.allocation && never_written(access.allocation[lane])) continue;
+    const uint64_t address = access.address[lane];
+    for (uint32_t done = 0; done < access.bytes;) {
+      const uint64_t at = address + done;
+      const uint32_t offset = at % kPageBytes;
+      const uint32_t bytes = std::min(access.bytes - done, kPageBytes - offset);
+      detector_.lane(lane, at, page_at(at / kPageBytes), offset, bytes, done);
+      done += bytes;
+    }
+    if (access.strong || access.atomic) detector_.order().strong(access, lane, address);
+  }
+}
+
+std::string GlobalConflicts::name(const simt::Access& access, int lane, uint64_t address) const {
+  if (access.allocation) {
+    const uint32_t index = access.allocation[lane];
+    if (index >= simt::kModuleVariables && module_) {
+      const uint32_t variable = index - simt::kModuleVariables;
+      if (variable < module_->variables.size()) return fmt::format("variable '{}'", module_->variables[variable].name);
+    } else if (memory_ && index < memory_->count()) {
+      const simt::Allocation& buffer = memory_->allocation(index);
+      return fmt::format("byte {} of '{}'", address - buffer.address, buffer.name);
+    }
+  }
+  return fmt::format("address {:#x}", address);
+}
+
+base::Findings GlobalConflicts::findings() const {
+  base::Findings out;
+  for (const auto& [key, conflict] : detector_.conflicts()) out.push_back(describe(conflict));
+  return out;
+}
+
+base::Finding GlobalConflicts::describe(const Conflict& conflict) const {
+  const HappensBefore& order = detector_.order();
+  auto who = [&](ThreadId thread) {
+    const uint32_t cta = order.cta_of(thread);
+    return fmt::format("{} of {}", thread_name(launch_, thread - order.first_thread(cta)), cta_name(launch_, cta));
+  };
+  const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
+  const bool between = order.cta_of(conflict.earlier) != order.cta_of(conflict.later);
+  base::Finding finding = pair_finding(detector_, conflict, *module_);
+  finding.code = same_instruction ? kSameInstruction : between ? kBetweenCtas : kInsideCta;
+  finding.message =
+      fmt::format("{}: {} and {} both reach {}, and {}",
+                  same_instruction ? "lanes of one store disagree"
+                  : between        ? "global memory conflict between CTAs"
+                                   : "global memory race inside a CTA",
+                  who(conflict.earlier), who(conflict.later), conflict.what, pair_text(detector_, conflict, *module_));
+  if (same_instruction) {
+    finding.hint = "let one lane store, give each lane its own place, or use an atomic";
+  } else if (conflict.kind == ConflictKind::atomic_plain) {
+    finding.hint = "make the plain access atomic as well, or move it to another launch";
+  } else if (between) {
+    finding.hint =
+        "CTAs run in any order: give each CTA its own part, use atomics, or split the work into two launches";
+  } else if (conflict.earlier / 32 == conflict.later / 32) {
+    finding.hint = "put bar.warp.sync (__syncwarp) or bar.sync (__syncthreads) between the two";
+  } else {
+    finding.hint = "put bar.sync 0 (__syncthreads) between the two";
+  }
+  return finding;
+}
+
+}  // namespace
+
+std::unique_ptr<simt::Observer> make_global_conflicts() { return std::make_unique<GlobalConflicts>(); }
+
+}  // namespace ptxlab::checkers

@@ -1,0 +1,13 @@
+// Plain conflicting accesses to global memory within one launch.
+#pragma once
+#include <memory>
+
+#include "simt/observer.h"
+
+namespace ptxlab::checkers {
+
+// CHK0003: between CTAs. CHK0004: between threads of one CTA. CHK0005: lanes of one instruction store different values
+// in the same place.
+std::unique_ptr<simt::Observer> make_global_conflicts();
+
+}  // namespace ptxlab::checkers

@@ -1,0 +1,117 @@
+// What orders the accesses of a launch's threads: barriers, warp barriers, and release and acquire through strong
+// accesses and fences. Whether two accesses are ordered does not depend on the schedule that the engine happened to
+// take, so a missing barrier is found even when the run came out right.
+//
+// Time is one counter of events for the whole run. A thread's knowledge says, for every other thread, up to which event
+// number that thread's doings happen before its own next step. Most knowledge is common: after a barrier of the whole
+// CTA everything before it is known to all, and one number for the CTA (its base) says so. Only what barriers of some
+// threads, warp barriers and flags in memory add is kept in Knowledge objects, which threads that met share.
+#pragma once
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "simt/observer.h"
+
+namespace ptxlab::checkers {
+
+using Event = uint32_t;
+using ThreadId = uint32_t;  // CTA's linear id times the CTA's threads rounded up to whole warps, plus the thread
+
+struct Knowledge {
+  struct Cta {
+    uint32_t cta;
+    Event until;  // every thread of it, up to this event
+  };
+  struct Warp {
+    uint32_t warp;  // ThreadId / 32
+    std::array<Event, 32> until;
+  };
+  std::vector<Cta> ctas;    // sorted by cta
+  std::vector<Warp> warps;  // sorted by warp
+
+  void add(const Knowledge& other);
+  void add_cta(uint32_t cta, Event until);
+  void add_thread(ThreadId thread, Event until);
+  bool has(uint32_t cta, ThreadId thread, Event event) const;
+};
+using KnowledgePtr = std::shared_ptr<const Knowledge>;  // null: nothing beyond the CTA's base
+
+class HappensBefore {
+ public:
+  void launch_begin(uint32_t threads);
+  void cta_begin(uint32_t cta);
+  void cta_end(uint32_t cta);
+
+  Event next() { return ++now_; }
+  Event now() const { return now_; }
+  ThreadId first_thread(uint32_t cta) const { return cta * stride_; }
+  uint32_t cta_of(ThreadId thread) const { return thread / stride_; }
+  uint32_t stride() const { return stride_; }
+
+  void barrier(const simt::Barrier& barrier);
+  void fence(const simt::Issue& issue);
+  // A strong or atomic access of one lane to the location `place` (any number that names it).
+  void strong(const simt::Access& access, int lane, uint64_t place);
+
+  // The event up to which all of the CTA's doings are known to all its threads.
+  Event base(uint32_t cta);
+  // What `other` did at `event` happens before what `thread` does now.
+  bool ordered(ThreadId other, Event event, ThreadId thread);
+
+ private:
+  struct Release {           // what a thread hands on with its next strong store
+    Event event = 0;         // its own doings up to here; 0: it has not fenced
+    Event base = 0;          // the CTA's base at that time
+    KnowledgePtr knowledge;  // and the thread's knowledge
+    KnowledgePtr inherited;  // fenced by other threads before a barrier that this thread passed
+  };
+  struct Thread {
+    KnowledgePtr knowledge;
+    KnowledgePtr pending;  // learnt by relaxed reads: becomes knowledge at the next fence
+    Release narrow, wide;  // at the last fence of CTA scope or wider, and of wider scope
+  };
+  struct Arrival {
+    ThreadId thread;
+    Event event;
+    bool waits;
+  };
+  struct Cta {
+    Event base = 0;
+    std::vector<Thread> threads;
+    std::unordered_map<uint32_t, std::vector<Arrival>> barriers;
+    bool knows = false;   // some thread has knowledge or pending
+    bool fenced = false;  // some thread has fenced since the last barrier of the whole CTA
+  };
+  struct Flag {  // a location that strong accesses hand knowledge through
+    KnowledgePtr wide;
+    std::unordered_map<uint32_t, KnowledgePtr> narrow;  // by CTA
+  };
+
+  Cta& cta(uint32_t id);
+  Thread& thread(ThreadId id);
+  void complete(const simt::Barrier& barrier);
+  void meet(uint32_t cta_id, const std::vector<Arrival>& arrivals);  // a barrier of some threads
+  void settle(uint32_t cta_id);                                      // a barrier of the whole CTA
+  void pool_releases(Cta& state, uint32_t cta_id);
+  KnowledgePtr handed_on(ThreadId id, const Release& release) const;
+
+  uint32_t threads_ = 0;
+  uint32_t stride_ = 32;
+  Event now_ = 0;
+  std::unordered_map<uint32_t, Cta> ctas_;
+  Cta* last_ = nullptr;
+  uint32_t last_id_ = 0;
+  std::unordered_map<uint64_t, Flag> flags_;
+};
+
+// What an instruction's words say of ordering.
+enum class Scope : uint8_t { cta, wider };
+Scope scope_of(const ptx::Instruction& instruction);
+// Whether a kernel uses more than barriers of the whole CTA: then readers have to be remembered one by one.
+bool orders_partially(const ptx::Module& module);
+
+}  // namespace ptxlab::checkers

@@ -1,0 +1,259 @@
+#include "checkers/race_detector.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace ptxlab::checkers {
+
+void RaceDetector::begin(const simt::Access& access, Event floor) {
+  access_ = &access;
+  if (access.site.instruction != last_instruction_) {
+    last_instruction_ = access.site.instruction;
+    site_ = site_index(access.site);
+  }
+  event_ = order_.next();
+  floor_ = floor;
+  base_ = order_.base(access.warp.cta_linear);
+  cta_first_ = order_.first_thread(access.warp.cta_linear);
+  cta_threads_ = order_.stride();
+  strong_ = access.atomic || access.strong;
+}
+
+uint16_t RaceDetector::site_index(const simt::Site& site) {
+  auto [at, fresh] = site_indices_.try_emplace(site.instruction, static_cast<uint16_t>(sites_.size()));
+  if (fresh) {
+    assert(sites_.size() < 0xffff);
+    sites_.push_back(site);
+  }
+  return at->second;
+}
+
+bool RaceDetector::ordered_by_knowledge(Event event, ThreadId other) const {
+  return exact_ && order_.ordered(other, event, self_);
+}
+
+void RaceDetector::refine(Page& page, uint32_t granule) {
+  while ((1u << page.shift) > granule) {
+    std::vector<Cell> finer;
+    finer.reserve(page.cells.size() * 2);
+    for (const Cell& cell : page.cells) {
+      finer.push_back(cell);
+      finer.push_back(cell);
+      if (cell.extra == 0) continue;
+      Extra copy = extras_[cell.extra];
+      extras_.push_back(std::move(copy));
+      finer.back().extra = static_cast<uint32_t>(extras_.size() - 1);
+    }
+    page.cells = std::move(finer);
+    --page.shift;
+  }
+}
+
+void RaceDetector::lane(int lane, uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped) {
+  lane_ = lane;
+  self_ = cta_first_ + access_->warp.warp * 32 + static_cast<uint32_t>(lane);
+  uint32_t granule = 1u << page.shift;
+  if ((offset | bytes) & (granule - 1)) {
+    refine(page, (offset | bytes) & 1 ? 1 : 2);
+    granule = 1u << page.shift;
+  }
+  granule_ = granule;
+  Cell* cell = &page.cells[offset >> page.shift];
+  for (uint32_t at = 0; at < bytes; at += granule, ++cell) {
+    address_ = address + at;
+    if (strong_) {
+      strong(*cell);
+    } else if (access_->writes) {
+      write(*cell, address_, granule, skipped + at);
+    } else {
+      read(*cell);
+    }
+  }
+}
+
+void RaceDetector::read(Cell& cell) {
+  if (!ordered(cell.write, cell.writer)) report(ConflictKind::store_load, cell.writer, cell.write_site);
+  if (cell.extra) check_list(extras_[cell.extra].strong_writes, ConflictKind::atomic_plain);
+  remember_reader(cell);
+}
+
+// A reader that happens before this one may be forgotten: whatever is ordered after this one is ordered after it.
+void RaceDetector::remember_reader(Cell& cell) {
+  if (ordered(cell.first_read, cell.first_reader)) {
+    cell.first_read = event_, cell.first_reader = self_, cell.first_site = site_;
+  } else if (ordered(cell.second_read, cell.second_reader)) {
+    cell.second_read = event_, cell.second_reader = self_, cell.second_site = site_;
+  } else if (exact_) {
+    add_to(extra_of(cell).reads);
+  } else if (order_.cta_of(cell.first_reader) == order_.cta_of(cell.second_reader) &&
+             order_.cta_of(cell.first_reader) != access_->warp.cta_linear) {
+    // Readers of two CTAs are unordered with any store at all; two of one CTA only until its next barrier.
+    cell.second_read = event_, cell.second_reader = self_, cell.second_site = site_;
+  }
+}
+
+void RaceDetector::write(Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) {
+  if (cell.write == event_) {
+    if (cell.writer != self_ && !lanes_agree(cell, address, bytes, skipped))
+      report(ConflictKind::same_instruction, cell.writer, cell.write_site);
+    return;
+  }
+  if (!ordered(cell.write, cell.writer) && !stores_same_value(skipped, bytes))
+    report(ConflictKind::store_store, cell.writer, cell.write_site);
+  if (!ordered(cell.first_read, cell.first_reader))
+    report(ConflictKind::store_load, cell.first_reader, cell.first_site);
+  if (!ordered(cell.second_read, cell.second_reader))
+    report(ConflictKind::store_load, cell.second_reader, cell.second_site);
+  if (cell.extra) {
+    Extra& extra = extras_[cell.extra];
+    check_list(extra.reads, ConflictKind::store_load);
+    check_list(extra.strong, ConflictKind::atomic_plain);
+    extra = Extra{};
+  }
+  cell.write = event_, cell.writer = self_, cell.write_site = site_;
+  cell.first_read = cell.second_read = 0;
+}
+
+void RaceDetector::strong(Cell& cell) {
+  if (!ordered(cell.write, cell.writer)) report(ConflictKind::atomic_plain, cell.writer, cell.write_site);
+  Extra& extra = extra_of(cell);
+  if (access_->writes) {
+    if (!ordered(cell.first_read, cell.first_reader))
+      report(ConflictKind::atomic_plain, cell.first_reader, cell.first_site);
+    if (!ordered(cell.second_read, cell.second_reader))
+      report(ConflictKind::atomic_plain, cell.second_reader, cell.second_site);
+    check_list(extra.reads, ConflictKind::atomic_plain);
+    add_to(extra.strong_writes);
+  }
+  add_to(extra.strong);
+}
+
+bool RaceDetector::stores_same_value(uint32_t skipped, uint32_t bytes) const {
+  if (!access_->value_before || !access_->value_after) return false;
+  const size_t at = static_cast<size_t>(lane_) * access_->bytes + skipped;
+  return std::memcmp(access_->value_before + at, access_->value_after + at, bytes) == 0;
+}
+
+// Whether the lane that stored first in this instruction and this one store the same bytes at `address`.
+bool RaceDetector::lanes_agree(const Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) const {
+  if (!access_->value_after) return false;
+  const uint32_t other = cell.writer % 32;
+  const uint64_t theirs = address - access_->address[other];
+  assert(theirs < access_->bytes);
+  const uint8_t* a = access_->value_after + static_cast<size_t>(other) * access_->bytes + theirs;
+  const uint8_t* b = access_->value_after + static_cast<size_t>(lane_) * access_->bytes + skipped;
+  return std::memcmp(a, b, bytes) == 0;
+}
+
+void RaceDetector::check_list(const std::vector<Reader>& list, ConflictKind kind) {
+  for (const Reader& reader : list) {
+    if (reader.event <= floor_) continue;
+    for (simt::LaneMask rest = reader.lanes; rest; rest &= rest - 1) {
+      const ThreadId other = reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest));
+      if (ordered(reader.event, other)) continue;
+      report(kind, other, reader.site);
+      break;
+    }
+  }
+}
+
+// Keeps one entry a warp and access; lanes that come again leave their older entry, ordered entries go.
+void RaceDetector::add_to(std::vector<Reader>& list) {
+  const uint32_t warp = self_ / 32;
+  const simt::LaneMask bit = 1u << (self_ % 32);
+  Reader* mine = nullptr;
+  for (Reader& reader : list) {
+    if (reader.warp != warp) continue;
+    if (reader.event == event_) {
+      mine = &reader;
+    } else {
+      reader.lanes &= ~bit;
+    }
+  }
+  if (mine) {
+    mine->lanes |= bit;
+    return;
+  }
+  std::erase_if(list, [&](const Reader& r) {
+    return r.lanes == 0 || r.event <= floor_ || (r.event <= base_ && r.warp * 32 - cta_first_ < cta_threads_);
+  });
+  list.push_back({event_, warp, bit, site_});
+}
+
+RaceDetector::Extra& RaceDetector::extra_of(Cell& cell) {
+  if (cell.extra == 0) {
+    extras_.emplace_back();
+    cell.extra = static_cast<uint32_t>(extras_.size() - 1);
+  }
+  return extras_[cell.extra];
+}
+
+void RaceDetector::report(ConflictKind kind, ThreadId other, uint16_t other_site) {
+  const bool between_ctas = order_.cta_of(other) != access_->warp.cta_linear;
+  const uint32_t first = std::min(site_, other_site), second = std::max(site_, other_site);
+  Conflict& conflict = conflicts_[{first << 16 | second, static_cast<uint32_t>(kind), between_ctas}];
+  if (conflict.count++ > 0) return;
+  conflict.kind = kind;
+  conflict.earlier_site = other_site, conflict.later_site = site_;
+  conflict.earlier = other, conflict.later = self_;
+  conflict.address = address_;
+  conflict.bytes = granule_;
+  conflict.what = namer_(*access_, lane_, address_);
+}
+
+namespace {
+
+std::string triple(uint32_t linear, const launch::Dim3& extent) {
+  return fmt::format("({},{},{})", linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]);
+}
+
+// "load at line 41 (tile.cu:12)"
+std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction) {
+  const std::string& word = instruction.words.front();
+  const char* what = word == "ld" || word == "ldu" ? "load" : word == "st" ? "store" : nullptr;
+  std::string out = fmt::format("{} at line {}", what ? what : word, instruction.line);
+  if (instruction.loc == 0 || instruction.loc > module.locations.size()) return out;
+  const ptx::Loc& loc = module.locations[instruction.loc - 1];
+  for (const auto& [number, name] : module.files)
+    if (number == loc.file) return fmt::format("{} ({}:{})", out, name.substr(name.find_last_of('/') + 1), loc.line);
+  return out;
+}
+
+}  // namespace
+
+std::string thread_name(const launch::ResolvedLaunch& launch, uint32_t thread) {
+  return fmt::format("thread {}", triple(thread, launch.block));
+}
+
+std::string cta_name(const launch::ResolvedLaunch& launch, uint32_t cta) {
+  return fmt::format("CTA {}", triple(cta, launch.grid));
+}
+
+std::string pair_text(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {
+  const simt::Site& a = detector.site(conflict.earlier_site);
+  const simt::Site& b = detector.site(conflict.later_site);
+  std::string out;
+  if (conflict.kind == ConflictKind::same_instruction) {
+    out = fmt::format("the {} stores different values there", access_name(module, *a.instruction));
+  } else if (conflict.earlier_site == conflict.later_site) {
+    out = fmt::format("nothing orders what they do at the {}", access_name(module, *a.instruction));
+  } else {
+    out = fmt::format("nothing orders the first's {} and the second's {}", access_name(module, *a.instruction),
+                      access_name(module, *b.instruction));
+  }
+  return conflict.count == 1 ? out : fmt::format("{}; {} times in all", out, conflict.count);
+}
+
+base::Finding pair_finding(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {
+  const ptx::Instruction* a = detector.site(conflict.earlier_site).instruction;
+  const ptx::Instruction* b = detector.site(conflict.later_site).instruction;
+  base::Finding finding;
+  finding.place.file = module.file;
+  finding.place.line = std::max(a->line, b->line);
+  return finding;
+}
+
+}  // namespace ptxlab::checkers

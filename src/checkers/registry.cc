@@ -1,0 +1,25 @@
+#include "checkers/registry.h"
+
+#include "checkers/global_conflicts.h"
+#include "checkers/shared_races.h"
+
+namespace ptxlab::checkers {
+namespace {
+
+constexpr Checker kCheckers[] = {
+    {"races", "accesses of one CTA's threads to shared memory that no barrier orders", make_shared_races},
+    {"conflicts", "plain accesses to global memory, between CTAs or inside one, that nothing orders",
+     make_global_conflicts},
+};
+
+}  // namespace
+
+std::span<const Checker> all_checkers() { return kCheckers; }
+
+const Checker* checker_named(std::string_view name) {
+  for (const Checker& checker : kCheckers)
+    if (checker.name == name) return &checker;
+  return nullptr;
+}
+
+}  // namespace ptxlab::checkers
