@@ -1,5 +1,7 @@
 // Fills a Values: one pass over the blocks in reverse post-order, in which a register that a loop changes becomes an
 // atom of its own at the loop's header; afterwards those that grow by the same amount each time are named inductions.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cassert>
 
@@ -219,7 +221,7 @@ class ValueBuilder {
     for (size_t i = 0; i < instruction.operands.size(); ++i)
       if (!is_destination(instruction, i)) operands.push_back(operand(instruction.operands[i], bits, statement));
     auto words = instruction.words;
-    if (component > 0) words.push_back(std::to_string(component).insert(0, 1, '#'));
+    if (component > 0) words.push_back(fmt::format("#{}", component));
     return of_operation(words, std::move(operands));
   }
 
