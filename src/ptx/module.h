@@ -41,18 +41,19 @@ struct Operand {
     special,    // id: index into isa::special_registers(); component: 0..3 for .x .. .w, -1 none
     integer,    // bits: two's complement; text as written in `name`
     floating,   // bits: the pattern of an f64; 0f literals are widened, their own pattern is in `name`
-    symbol,     // symbol (name is kept for printing)
+    symbol,     // symbol (name is kept for printing), offset added: mov.u32 %r, table+4
     label,      // name; id: index into Function::labels
-    address,    // elements[0] is the base (reg, symbol or integer), offset added; printed in [ ]
+    address,    // elements[0] is the base (reg, symbol or integer), offset added; printed in [ ]; any further elements
+                // are what follows the base: [map, {x, y}]
     vector,     // { elements }
     sink,       // _
     pair,       // elements[0] | elements[1]
     list,       // ( elements ): call arguments
-    name,       // a bare word that resolves to nothing: the verifier reports it
+    name,       // a bare word that resolves to nothing: the parser has reported it
   };
   Kind kind = Kind::name;
   bool negated = false;   // ! on a predicate
-  int8_t component = -1;  // .x .y .z .w of a special or vector register
+  int8_t component = -1;  // 0..3: .x .y .z .w of a special or vector register; 4..7: .b0 .. .b3, 8, 9: .h0, .h1 of video instructions
   bool single_precision = false;  // floating: written as 0f...
   uint32_t id = 0;
   uint64_t bits = 0;
@@ -88,7 +89,8 @@ struct Label {
 struct RegisterDeclaration {
   struct Item {
     std::string name;
-    uint32_t count = 0;  // 0: a single register; n: the bank name0 .. name(n-1)
+    uint32_t count = 0;  // of a bank: name0 .. name(count-1)
+    bool bank = false;   // %r<100>; else a single register
     Span span;
   };
   isa::Type type = isa::Type::none;
@@ -110,8 +112,9 @@ struct Initializer {
     std::string symbol;
     int64_t offset = 0;
     bool generic = false;  // generic(symbol)
+    uint64_t mask = 0;     // 0xff00(symbol): these bits of the address, shifted down; 0: all
   };
-  std::vector<Element> elements;
+  std::vector<Element> elements;  // the rest of the variable is zero
   std::string text;        // as written, for printing
 };
 
@@ -127,6 +130,7 @@ struct Variable {
   std::optional<isa::Space> ptr_space;   // .param .u64 .ptr .global .align 16 x
   uint32_t ptr_align = 0;
   std::vector<std::string> attributes;   // as written, such as ".attribute(.managed)"
+  std::string opaque;                    // ".texref", ".samplerref", ".surfref": then type is none
   Span span;                             // of the name
   // The declared bytes: type x vector x dims; 0 for [].
   uint64_t bytes() const;
@@ -142,9 +146,13 @@ struct Loc {
   std::string rest;  // function_name and inlined_at, as written
 };
 
-// .pragma, .branchtargets, .callprototype, and whatever else stands in a body as a directive, as written without its label.
+// .pragma, .branchtargets, .callprototype, and whatever else stands in a body as a directive, as written without its label
+// and its ';'.
 struct Directive {
   std::string text;
+  std::vector<Operand> targets;  // of .branchtargets (labels) and .calltargets (function symbols), in order
+  // Of .callprototype: the declared parameters and results.
+  std::vector<Variable> parameters, results;
 };
 
 struct BlockBegin {};
@@ -160,7 +168,7 @@ struct Statement {
 
 struct LabelInfo {
   std::string name;
-  int32_t statement = -1;  // index into Function::body; -1: used and never defined (the verifier reports it)
+  int32_t statement = -1;  // index into Function::body; -1: used and never defined (the parser has reported it)
   Span span;
 };
 
@@ -169,14 +177,15 @@ struct Function {
   bool entry = false;
   bool has_body = false;   // false: a forward declaration
   Linkage linkage = Linkage::internal;
-  std::vector<Variable> parameters;
+  std::vector<Variable> parameters;      // a .func may have parameters in space reg: registers of the same name exist
   std::vector<Variable> results;         // of a .func
+  std::vector<std::string> leading;      // what stands between .func and the name: .attribute(...), as written
   std::vector<std::string> directives;   // .maxntid 256, 1, 1 and such, as written
   std::vector<Statement> body;
   std::vector<Register> registers;       // those declared singly, and those of banks that are used; unique across scopes
   std::vector<LabelInfo> labels;
   std::vector<Variable> variables;       // .shared, .local, .param inside the body
-  Trivia trivia;
+  Trivia trivia;                         // before: comments inside the header; after: the comment behind the opening brace
   Trivia end_trivia;                     // before the closing brace
   Span name_span;
   Span span;

@@ -8,13 +8,16 @@
 
 namespace ptxlab::ptx {
 
+// More findings than this help nobody: the list then ends with one that says that it was cut.
+inline constexpr size_t kMaxFindings = 100;
+
 struct Parsed {
   Module module;              // as much as could be read
   base::Findings findings;    // sorted by place; at most `kMaxFindings`, then one that says so
   bool ok() const { return !base::has_error(findings); }
 };
 
-// Syntax and names only: declarations, labels, scopes. Never throws, never crashes, linear in the size of `source`.
+// Syntax and names only: declarations, labels, scopes; undeclared and duplicate names are reported here. Never throws, never crashes, linear in the size of `source`.
 Parsed parse(std::string_view source, std::string_view file);
 
 }  // namespace ptxlab::ptx
