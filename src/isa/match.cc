@@ -1,0 +1,368 @@
+// From an instruction's words to its forms. The table is indexed once: every modifier's spelling gets a number, every
+// row a flat list of (number, slot, choice), so that a match compares small integers and touches only the rows of one
+// opcode.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <unordered_map>
+
+#include "base/nearest.h"
+#include "isa/table.h"
+
+namespace ptxlab::isa {
+namespace {
+
+using Token = uint16_t;
+constexpr Token kUnknown = 0xffff;
+constexpr size_t kMaxWords = 24;
+
+struct Entry {
+  Token token;
+  int8_t slot;
+  int8_t choice;
+};
+
+// Slots of one class keep the order of the row: several types, several spaces.
+enum class Order : uint8_t { free, types, spaces };
+
+struct IndexedRow {
+  const Row* row;
+  std::vector<std::string_view> name;  // the opcode's words after the first, each with its dot
+  std::vector<Entry> entries;
+  std::array<Order, kMaxSlots> order{};
+  uint32_t mandatory = 0;  // a bit for each slot
+};
+
+struct Index {
+  std::unordered_map<std::string_view, Token> tokens;
+  std::vector<std::string_view> spelling;  // by token
+  std::unordered_map<std::string_view, std::vector<IndexedRow>> by_first_word;
+};
+
+Order order_of(const Slot& slot) {
+  if (slot.choices[0].type != Type::none) return Order::types;
+  return slot.choices[0].space != Space::none ? Order::spaces : Order::free;
+}
+
+Index build_index() {
+  Index index;
+  for (const Row& row : rows()) {
+    IndexedRow made;
+    made.row = &row;
+    std::string_view rest = row.opcode;
+    std::string_view first = rest.substr(0, rest.find('.'));
+    rest.remove_prefix(first.size());
+    while (!rest.empty()) {
+      std::string_view word = rest.substr(0, std::min(rest.find('.', 1), rest.size()));
+      made.name.push_back(word);
+      rest.remove_prefix(word.size());
+    }
+    for (size_t s = 0; s < row.slots.size(); ++s) {
+      const Slot& slot = row.slots[s];
+      made.order[s] = order_of(slot);
+      if (!slot.optional) made.mandatory |= 1u << s;
+      for (size_t c = 0; c < slot.choices.size(); ++c) {
+        auto [at, added] = index.tokens.try_emplace(slot.choices[c].token, static_cast<Token>(index.spelling.size()));
+        if (added) index.spelling.push_back(slot.choices[c].token);
+        made.entries.push_back({at->second, static_cast<int8_t>(s), static_cast<int8_t>(c)});
+      }
+    }
+    index.by_first_word[first].push_back(std::move(made));
+  }
+  return index;
+}
+
+const Index& the_index() {
+  static const Index index = build_index();
+  return index;
+}
+
+bool names_row(const IndexedRow& row, std::span<const std::string_view> words) {
+  if (words.size() < row.name.size() + 1) return false;
+  return std::equal(row.name.begin(), row.name.end(), words.begin() + 1);
+}
+
+// Assigns words to slots, depth first; words rarely fit two slots, so there is hardly any backtracking.
+class Assignment {
+ public:
+  Assignment(const IndexedRow& row, std::span<const Token> tokens) : row_(row), tokens_(tokens) {
+    form_.row = row.row;
+    form_.taken.fill(-1);
+  }
+
+  bool complete() { return assign(0, -1, -1); }
+  const Form& form() const { return form_; }
+
+ private:
+  bool assign(size_t word, int last_type, int last_space) {
+    if (word == tokens_.size()) return (row_.mandatory & ~filled_) == 0 && broken_constraint(form_).empty();
+    for (const Entry& entry : row_.entries) {
+      if (entry.token != tokens_[word] || (filled_ >> entry.slot & 1)) continue;
+      Order order = row_.order[static_cast<size_t>(entry.slot)];
+      if (order == Order::types && entry.slot < last_type) continue;
+      if (order == Order::spaces && entry.slot < last_space) continue;
+      filled_ |= 1u << entry.slot;
+      form_.taken[static_cast<size_t>(entry.slot)] = entry.choice;
+      if (assign(word + 1, order == Order::types ? entry.slot : last_type,
+                 order == Order::spaces ? entry.slot : last_space)) {
+        return true;
+      }
+      filled_ &= ~(1u << entry.slot);
+      form_.taken[static_cast<size_t>(entry.slot)] = -1;
+    }
+    return false;
+  }
+
+  const IndexedRow& row_;
+  std::span<const Token> tokens_;
+  Form form_;
+  uint32_t filled_ = 0;
+};
+
+// --- why nothing fits
+// -------------------------------------------------------------------------------------------------
+
+// As many words as possible put into a row's slots, left to right; what is left over and what is missing.
+struct Attempt {
+  const IndexedRow* row = nullptr;
+  Form form;
+  uint32_t filled = 0;
+  int matched = 0;
+  int first_unmatched = -1;  // index into the modifiers
+  int rank() const {
+    int missing = std::popcount(row->mandatory & ~filled);
+    return matched * 64 - missing * 4 + static_cast<int>(row->name.size()) * 64;
+  }
+};
+
+Attempt attempt(const IndexedRow& row, std::span<const Token> tokens) {
+  Attempt made;
+  made.row = &row;
+  made.form.row = row.row;
+  made.form.taken.fill(-1);
+  for (size_t word = 0; word < tokens.size(); ++word) {
+    auto fits = [&](const Entry& e) { return e.token == tokens[word] && !(made.filled >> e.slot & 1); };
+    auto found = std::find_if(row.entries.begin(), row.entries.end(), fits);
+    if (found == row.entries.end()) {
+      if (made.first_unmatched < 0) made.first_unmatched = static_cast<int>(word);
+      continue;
+    }
+    made.filled |= 1u << found->slot;
+    made.form.taken[static_cast<size_t>(found->slot)] = found->choice;
+    ++made.matched;
+  }
+  return made;
+}
+
+std::string listed(const Slot& slot) {
+  std::string text;
+  for (const Choice& choice : slot.choices) {
+    if (!text.empty()) text += ", ";
+    text += choice.token;
+  }
+  return text;
+}
+
+// The alternative of the same width, where the word is a type; else the one spelt most alike.
+std::string mend(std::string_view word, const Slot& slot) {
+  if (auto type = type_named(word)) {
+    const Choice* same = nullptr;
+    int fitting = 0;
+    for (const Choice& choice : slot.choices) {
+      if (choice.type == Type::none || bits_of(choice.type) != bits_of(*type)) continue;
+      if (is_float(choice.type) != is_float(*type) && choice.type != Type::b16 && choice.type != Type::b32 &&
+          choice.type != Type::b64) {
+        continue;
+      }
+      if (!same) same = &choice;
+      ++fitting;
+    }
+    if (same && fitting <= 2) return std::string(same->token);
+  }
+  return "";
+}
+
+void missing_slot(const Attempt& best, std::span<const std::string_view> words, Match& match) {
+  for (size_t s = 0; s < best.row->row->slots.size(); ++s) {
+    if (!(best.row->mandatory >> s & 1) || (best.filled >> s & 1)) continue;
+    const Slot& slot = best.row->row->slots[s];
+    match.word = static_cast<int>(words.size()) - 1;
+    if (slot.choices.size() == 1) {
+      match.suggestion = slot.choices[0].token;
+      match.problem = fmt::format("'{}' is missing", match.suggestion);
+    } else {
+      std::string_view what = slot.choices[0].type != Type::none     ? "a type is missing"
+                              : slot.choices[0].space != Space::none ? "a state space is missing"
+                                                                     : "a modifier is missing";
+      match.problem = fmt::format("{}: one of {}", what, listed(slot));
+    }
+    return;
+  }
+}
+
+// A word that some row of the opcode knows, but not together with the others.
+void misfit(const Attempt& best, std::span<const std::string_view> words, size_t first, std::span<const Token> tokens,
+            Match& match) {
+  size_t offender = static_cast<size_t>(best.first_unmatched);
+  std::string_view word = words[first + offender];
+  match.word = static_cast<int>(first + offender);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (i != offender && tokens[i] == tokens[offender]) {
+      match.problem = fmt::format("'{}' stands here twice", word);
+      return;
+    }
+  }
+  // The slot that the word should have filled: the unfilled mandatory one of its class.
+  bool is_type = type_named(word).has_value(), is_space = space_named(word).has_value();
+  const Slot* wanted = nullptr;
+  for (size_t s = 0; s < best.row->row->slots.size(); ++s) {
+    if (best.filled >> s & 1) continue;
+    Order order = best.row->order[s];
+    bool same = is_type ? order == Order::types : is_space ? order == Order::spaces : order == Order::free;
+    if (same && (best.row->mandatory >> s & 1) && !wanted) wanted = &best.row->row->slots[s];
+  }
+  std::string others(best.row->row->opcode);
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (best.form.has(words[first + i]) && i != offender) others += words[first + i];
+  }
+  match.problem = fmt::format("'{}' does not go with '{}'", word, others);
+  if (wanted) {
+    match.problem += wanted->choices.size() == 1 ? ", which needs " : ", which needs one of ";
+    match.problem += listed(*wanted);
+    match.suggestion = wanted->choices.size() == 1 ? std::string(wanted->choices[0].token) : mend(word, *wanted);
+  }
+}
+
+void unknown_opcode(std::span<const std::string_view> words, Match& match) {
+  std::vector<std::string_view> known;
+  for (const auto& [first, rows] : the_index().by_first_word) known.push_back(first);
+  std::sort(known.begin(), known.end());
+  match.word = 0;
+  match.suggestion = base::nearest(words[0], known);
+  match.problem = fmt::format("unknown instruction '{}'", words[0]);
+}
+
+// How many words behind the first agree with a row's name.
+size_t common_name(const IndexedRow& row, std::span<const std::string_view> words) {
+  size_t common = 0;
+  while (common < row.name.size() && common + 1 < words.size() && row.name[common] == words[common + 1]) ++common;
+  return common;
+}
+
+// The name's first word is known, none of its continuations fits: "cp.async.blk".
+void unknown_name(std::span<const std::string_view> words, const std::vector<IndexedRow>& candidates, Match& match) {
+  size_t depth = 0;
+  std::vector<std::string_view> next;
+  for (const IndexedRow& row : candidates) {
+    size_t common = common_name(row, words);
+    if (common > depth) {
+      depth = common;
+      next.clear();
+    }
+    if (common == depth && common < row.name.size() &&
+        std::find(next.begin(), next.end(), row.name[common]) == next.end()) {
+      next.push_back(row.name[common]);
+    }
+  }
+  std::string so_far;
+  for (size_t i = 0; i <= depth; ++i) so_far += words[i];
+  std::string list;
+  for (std::string_view word : next) list += fmt::format("{}{}", list.empty() ? "" : ", ", word);
+  if (depth + 1 < words.size()) {
+    match.word = static_cast<int>(depth) + 1;
+    match.problem = fmt::format("'{}' is not followed by '{}'; it goes on with {}", so_far, words[depth + 1], list);
+    match.suggestion = base::nearest(words[depth + 1], next);
+  } else {
+    match.word = static_cast<int>(depth);
+    match.problem = fmt::format("'{}' is only the beginning of a name; it goes on with {}", so_far, list);
+  }
+}
+
+void explain(std::span<const std::string_view> words, const std::vector<const IndexedRow*>& named,
+             std::span<const Token> tokens, Match& match) {
+  // A word that no row of this opcode knows.
+  size_t first_of_best = named.front()->name.size() + 1;
+  for (const IndexedRow* row : named) first_of_best = std::max(first_of_best, row->name.size() + 1);
+  for (size_t i = first_of_best; i < words.size(); ++i) {
+    bool known = false;
+    std::vector<std::string_view> near;
+    for (const IndexedRow* row : named) {
+      for (const Entry& entry : row->entries) {
+        known |= entry.token == tokens[i - 1];
+        near.push_back(the_index().spelling[entry.token]);
+      }
+    }
+    if (known) continue;
+    match.word = static_cast<int>(i);
+    bool elsewhere = tokens[i - 1] != kUnknown;
+    match.problem = elsewhere ? fmt::format("'{}' does not go with '{}'", words[i], words[0])
+                              : fmt::format("unknown modifier '{}'", words[i]);
+    match.suggestion = base::nearest(words[i], near);
+    if (elsewhere && type_named(words[i])) match.suggestion.clear();
+    if (!(elsewhere && type_named(words[i]))) return;
+    break;  // a type that the opcode never takes: the closest row says which it does take
+  }
+  Attempt best;
+  for (const IndexedRow* row : named) {
+    Attempt made = attempt(*row, tokens.subspan(row->name.size()));
+    if (!best.row || made.rank() > best.rank()) best = made;
+  }
+  size_t first = best.row->name.size() + 1;
+  if (best.first_unmatched >= 0) return misfit(best, words, first, tokens.subspan(first - 1), match);
+  if (best.row->mandatory & ~best.filled) return missing_slot(best, words, match);
+  match.word = static_cast<int>(words.size()) - 1;
+  match.problem = broken_constraint(best.form);
+  if (match.problem.empty()) {
+    match.problem = fmt::format("the modifiers are in the wrong order: '{}{}' is right", best.row->row->opcode,
+                                spelling(best.form));
+  }
+}
+
+}  // namespace
+
+Match match(std::span<const std::string_view> words) {
+  Match made;
+  if (words.empty()) return made;
+  const Index& index = the_index();
+  auto found = index.by_first_word.find(words[0]);
+  if (found == index.by_first_word.end()) {
+    unknown_opcode(words, made);
+    return made;
+  }
+  std::array<Token, kMaxWords> buffer;
+  if (words.size() > kMaxWords) {
+    made.opcode_known = true;
+    made.word = static_cast<int>(kMaxWords);
+    made.problem = "too many modifiers";
+    return made;
+  }
+  for (size_t i = 1; i < words.size(); ++i) {
+    auto token = index.tokens.find(words[i]);
+    buffer[i - 1] = token == index.tokens.end() ? kUnknown : token->second;
+  }
+  std::span<const Token> tokens(buffer.data(), words.size() - 1);
+  std::vector<const IndexedRow*> named;
+  for (const IndexedRow& row : found->second) {
+    if (!names_row(row, words)) continue;
+    named.push_back(&row);
+    auto rest = tokens.subspan(row.name.size());
+    if (rest.size() > row.row->slots.size()) continue;
+    Assignment assignment(row, rest);
+    if (assignment.complete()) made.forms.push_back(assignment.form());
+  }
+  made.opcode_known = !named.empty();
+  if (!made.forms.empty()) return made;
+  // "bar.warp.snyc": closer to the name bar.warp.sync than to bar with its modifiers.
+  size_t longest = 0, deepest = 0;
+  for (const IndexedRow* row : named) longest = std::max(longest, row->name.size());
+  for (const IndexedRow& row : found->second) deepest = std::max(deepest, common_name(row, words));
+  if (named.empty() || deepest > longest) {
+    unknown_name(words, found->second, made);
+  } else {
+    explain(words, named, tokens, made);
+  }
+  return made;
+}
+
+}  // namespace ptxlab::isa
