@@ -1,0 +1,267 @@
+#include "archive/archive.h"
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <random>
+
+#include "archive/schema.h"
+#include "archive/text_store.h"
+#include "base/file.h"
+#include "base/finding_json.h"
+#include "base/hash.h"
+#include "record/json.h"
+
+namespace ptxlab::archive {
+namespace {
+
+using base::Finding;
+using base::Severity;
+using std::chrono::system_clock;
+
+// "ptxl" in ASCII: tells our files from other SQLite databases.
+constexpr int kApplicationId = 0x7074786c;
+
+int64_t to_ms(system_clock::time_point t) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
+}
+system_clock::time_point from_ms(int64_t ms) { return system_clock::time_point(std::chrono::milliseconds(ms)); }
+
+Finding finding(std::string code, std::string message, std::string hint = "") {
+  return {std::move(code), Severity::error, {}, std::move(message), std::move(hint), {}};
+}
+
+Finding not_written(const SQLite::Exception& error) {
+  return finding("ARC0003", fmt::format("the archive could not be written: {}", error.what()),
+                 "free space on its disk, or name another file with --archive FILE; nothing of this attempt was kept");
+}
+Finding not_read(const std::exception& error) {
+  return finding("ARC0004", fmt::format("the archive could not be read: {}", error.what()));
+}
+
+}  // namespace
+
+struct Archive::Impl {
+  SQLite::Database db;
+  explicit Impl(const std::string& file) : db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, /*busy ms=*/10'000) {}
+
+  void migrate() {
+    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    int version = db.execAndGet("PRAGMA user_version").getInt();
+    for (size_t i = static_cast<size_t>(version); i < kMigrations.size(); ++i) db.exec(kMigrations[i]);
+    db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+    db.exec(fmt::format("PRAGMA user_version = {}", kMigrations.size()));
+    transaction.commit();
+  }
+
+  std::string store(std::string_view text) {
+    std::string hash = base::sha256(text);
+    std::string bytes = compress(text);
+    SQLite::Statement insert(db, "INSERT OR IGNORE INTO text(hash, size, zstd) VALUES (?, ?, ?)");
+    insert.bind(1, hash);
+    insert.bind(2, static_cast<int64_t>(text.size()));
+    insert.bind(3, bytes.data(), static_cast<int>(bytes.size()));
+    insert.exec();
+    return hash;
+  }
+
+  std::string fetch(const std::string& hash) {
+    SQLite::Statement query(db, "SELECT size, zstd FROM text WHERE hash = ?");
+    query.bind(1, hash);
+    if (!query.executeStep()) throw SQLite::Exception(fmt::format("text {} is missing", hash));
+    auto blob = query.getColumn(1);
+    auto text = decompress({static_cast<const char*>(blob.getBlob()), static_cast<size_t>(blob.getBytes())},
+                           static_cast<size_t>(query.getColumn(0).getInt64()));
+    if (!text.ok || base::sha256(text.text) != hash) throw SQLite::Exception(fmt::format("text {} is damaged", hash));
+    return text.text;
+  }
+};
+
+Archive::Archive(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Archive::~Archive() = default;
+
+std::filesystem::path Archive::default_file() { return base::data_home() / "archive.db"; }
+
+base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path& file) {
+  auto refuse = [&](std::string_view why) {
+    return finding("ARC0001", fmt::format("the archive {} cannot be opened: {}", file.string(), why),
+                   "name another file with --archive FILE");
+  };
+  std::error_code error;
+  if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
+  if (error) return refuse(error.message());
+  try {
+    auto impl = std::make_unique<Impl>(file.string());
+    int version = impl->db.execAndGet("PRAGMA user_version").getInt();
+    int owner = impl->db.execAndGet("PRAGMA application_id").getInt();
+    bool empty = impl->db.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
+    if (!empty && owner != kApplicationId) return refuse("it is another program's database");
+    if (version > static_cast<int>(kMigrations.size())) {
+      return finding("ARC0002",
+                     fmt::format("the archive {} has schema version {}, this ptxlab knows up to {}", file.string(),
+                                 version, kMigrations.size()),
+                     "use the newer ptxlab, or another archive with --archive FILE");
+    }
+    // WAL with FULL: a committed attempt survives a kill and a power cut.
+    impl->db.exec("PRAGMA journal_mode = WAL");
+    impl->db.exec("PRAGMA synchronous = FULL");
+    impl->db.exec("PRAGMA foreign_keys = ON");
+    if (version < static_cast<int>(kMigrations.size())) impl->migrate();
+    return std::unique_ptr<Archive>(new Archive(std::move(impl)));
+  } catch (const SQLite::Exception& e) {
+    return refuse(e.what());
+  }
+}
+
+base::Findings Archive::add_run(Run& run) {
+  std::lock_guard lock(mutex_);
+  run.started = from_ms(to_ms(system_clock::now()));
+  std::random_device device;  // ids need to differ, not to repeat: two runs may start in the same second
+  run.id = fmt::format("{:%Y%m%dT%H%M%S}-{:08x}", fmt::gmtime(system_clock::to_time_t(run.started)), device());
+  try {
+    SQLite::Statement insert(impl_->db, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(1, run.id);
+    insert.bind(2, to_ms(run.started));
+    insert.bind(3, run.command);
+    insert.bind(4, run.task);
+    insert.bind(5, run.target);
+    insert.bind(6, run.proposers);
+    insert.bind(7, fmt::format("{}", run.seed));
+    insert.exec();
+    return {};
+  } catch (const SQLite::Exception& e) {
+    return {not_written(e)};
+  }
+}
+
+base::Result<int64_t> Archive::add(record::Attempt& attempt) {
+  std::lock_guard lock(mutex_);
+  attempt.at = from_ms(to_ms(system_clock::now()));
+  try {
+    SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
+    const auto& candidate = attempt.candidate;
+    const auto& verdict = attempt.verdict;
+    std::string ptx = impl_->store(candidate.ptx);
+    std::string brief = impl_->store(attempt.brief_json);
+    std::string judged = impl_->store(base::print_json(record::to_json(verdict), -1));
+    SQLite::Statement insert(impl_->db,
+                             "INSERT INTO attempt(run, at_ms, task, proposer, name, idea, outcome, reason, "
+                             "estimated_speedup, code_digest, ptx, plan, brief, verdict) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+    insert.bind(1, attempt.run);
+    insert.bind(2, to_ms(attempt.at));
+    insert.bind(3, attempt.task);
+    insert.bind(4, candidate.proposer);
+    insert.bind(5, candidate.name);
+    insert.bind(6, candidate.idea);
+    insert.bind(7, std::string(record::name_of(verdict.outcome)));
+    insert.bind(8, verdict.reason);
+    if (verdict.estimated_speedup) insert.bind(9, *verdict.estimated_speedup);
+    insert.bind(10, verdict.code_digest);
+    insert.bind(11, ptx);
+    if (candidate.plan) insert.bind(12, impl_->store(*candidate.plan));
+    insert.bind(13, brief);
+    insert.bind(14, judged);
+    insert.exec();
+    attempt.id = impl_->db.getLastInsertRowid();
+    transaction.commit();
+    return attempt.id;
+  } catch (const SQLite::Exception& e) {
+    attempt.id = 0;
+    return not_written(e);
+  }
+}
+
+base::Result<std::vector<Run>> Archive::runs(int64_t limit) {
+  std::lock_guard lock(mutex_);
+  try {
+    SQLite::Statement query(impl_->db,
+                            "SELECT id, started_ms, command, task, target, proposers, seed, "
+                            "(SELECT count(*) FROM attempt WHERE attempt.run = run.id) FROM run "
+                            "ORDER BY started_ms DESC, id DESC LIMIT ?");
+    query.bind(1, limit);
+    std::vector<Run> rows;
+    while (query.executeStep()) {
+      Run run;
+      run.id = query.getColumn(0).getString();
+      run.started = from_ms(query.getColumn(1).getInt64());
+      run.command = query.getColumn(2).getString();
+      run.task = query.getColumn(3).getString();
+      run.target = query.getColumn(4).getString();
+      run.proposers = query.getColumn(5).getString();
+      run.seed = std::stoull(query.getColumn(6).getString());
+      run.attempts = query.getColumn(7).getInt64();
+      rows.push_back(std::move(run));
+    }
+    return rows;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+base::Result<std::vector<AttemptRow>> Archive::attempts(const AttemptFilter& filter) {
+  std::lock_guard lock(mutex_);
+  try {
+    SQLite::Statement query(impl_->db,
+                            "SELECT id, run, task, proposer, name, idea, outcome, reason, estimated_speedup, at_ms "
+                            "FROM attempt WHERE (?1 IS NULL OR run = ?1) AND (?2 IS NULL OR task = ?2) "
+                            "AND (?3 IS NULL OR outcome = ?3) ORDER BY id DESC LIMIT ?4");
+    if (filter.run) query.bind(1, *filter.run);
+    if (filter.task) query.bind(2, *filter.task);
+    if (filter.outcome) query.bind(3, *filter.outcome);
+    query.bind(4, filter.limit);
+    std::vector<AttemptRow> rows;
+    while (query.executeStep()) {
+      AttemptRow row;
+      row.id = query.getColumn(0).getInt64();
+      row.run = query.getColumn(1).getString();
+      row.task = query.getColumn(2).getString();
+      row.proposer = query.getColumn(3).getString();
+      row.name = query.getColumn(4).getString();
+      row.idea = query.getColumn(5).getString();
+      row.outcome = query.getColumn(6).getString();
+      row.reason = query.getColumn(7).getString();
+      if (!query.getColumn(8).isNull()) row.estimated_speedup = query.getColumn(8).getDouble();
+      row.at = from_ms(query.getColumn(9).getInt64());
+      rows.push_back(std::move(row));
+    }
+    return rows;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+base::Result<record::Attempt> Archive::attempt(int64_t id) {
+  std::lock_guard lock(mutex_);
+  try {
+    SQLite::Statement query(
+        impl_->db,
+        "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict FROM attempt WHERE id = ?");
+    query.bind(1, id);
+    if (!query.executeStep()) {
+      return finding("ARC0005", fmt::format("the archive has no attempt {}", id),
+                     "`ptxlab archive list` shows what there is");
+    }
+    record::Attempt attempt;
+    attempt.id = id;
+    attempt.run = query.getColumn(0).getString();
+    attempt.at = from_ms(query.getColumn(1).getInt64());
+    attempt.task = query.getColumn(2).getString();
+    attempt.candidate.proposer = query.getColumn(3).getString();
+    attempt.candidate.name = query.getColumn(4).getString();
+    attempt.candidate.idea = query.getColumn(5).getString();
+    attempt.candidate.ptx = impl_->fetch(query.getColumn(6).getString());
+    if (!query.getColumn(7).isNull()) attempt.candidate.plan = impl_->fetch(query.getColumn(7).getString());
+    attempt.brief_json = impl_->fetch(query.getColumn(8).getString());
+    auto verdict = record::read_verdict(impl_->fetch(query.getColumn(9).getString()));
+    if (!verdict) return verdict.findings();
+    attempt.verdict = *std::move(verdict);
+    return attempt;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+}  // namespace ptxlab::archive

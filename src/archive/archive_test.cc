@@ -1,0 +1,249 @@
+#include "archive/archive.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <thread>
+
+#include "archive/text_store.h"
+#include "base/file.h"
+
+namespace ptxlab::archive {
+namespace {
+
+record::Attempt sample(const std::string& run, std::string name) {
+  record::Attempt attempt;
+  attempt.run = run;
+  attempt.task = "elementwise/vector_add_f32";
+  attempt.candidate.ptx = "// " + name + "\n.version 8.0\n";
+  attempt.candidate.plan = "schema = \"ptxlab.plan/1\"\n";
+  attempt.candidate.proposer = "files";
+  attempt.candidate.name = std::move(name);
+  attempt.candidate.idea = "as handed in";
+  attempt.brief_json = "{}";
+  attempt.verdict.outcome = record::OutcomeName::unverified;
+  attempt.verdict.reason = "passed every gate that ran";
+  attempt.verdict.estimated_speedup = 1.5;
+  return attempt;
+}
+
+std::unique_ptr<Archive> must_open(const std::filesystem::path& file) {
+  auto archive = Archive::open(file);
+  EXPECT_TRUE(archive.ok()) << base::render(archive.findings(), "");
+  return archive.ok() ? std::move(*archive) : nullptr;
+}
+
+TEST(Archive, KeepsAttemptsAndGivesThemBack) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "deep" / "archive.db";
+  int64_t id = 0;
+  std::string run_id;
+  {
+    auto archive = must_open(file);
+    archive::Run run;
+    run.command = "ptxlab optimize x.cu";
+    run.seed = ~uint64_t{0};
+    ASSERT_TRUE(archive->add_run(run).empty());
+    run_id = run.id;
+    auto attempt = sample(run.id, "first");
+    auto added = archive->add(attempt);
+    ASSERT_TRUE(added.ok());
+    id = *added;
+  }
+  auto archive = must_open(file);
+  auto runs = archive->runs();
+  ASSERT_TRUE(runs.ok());
+  ASSERT_EQ(runs->size(), 1u);
+  EXPECT_EQ(runs->front().id, run_id);
+  EXPECT_EQ(runs->front().seed, ~uint64_t{0});
+  EXPECT_EQ(runs->front().attempts, 1);
+  auto attempt = archive->attempt(id);
+  ASSERT_TRUE(attempt.ok()) << base::render(attempt.findings(), "");
+  EXPECT_EQ(attempt->candidate.ptx, "// first\n.version 8.0\n");
+  EXPECT_EQ(attempt->candidate.plan, "schema = \"ptxlab.plan/1\"\n");
+  EXPECT_EQ(attempt->verdict.outcome, record::OutcomeName::unverified);
+  EXPECT_EQ(attempt->verdict.estimated_speedup, 1.5);
+}
+
+TEST(Archive, FiltersAndLists) {
+  base::TemporaryFolder folder("archive");
+  auto archive = must_open(folder.path() / "archive.db");
+  archive::Run run;
+  ASSERT_TRUE(archive->add_run(run).empty());
+  for (int i = 0; i < 5; ++i) {
+    auto attempt = sample(run.id, "c" + std::to_string(i));
+    if (i == 2) attempt.verdict.outcome = record::OutcomeName::wrong;
+    ASSERT_TRUE(archive->add(attempt).ok());
+  }
+  auto all = archive->attempts({});
+  ASSERT_TRUE(all.ok());
+  EXPECT_EQ(all->size(), 5u);
+  EXPECT_EQ(all->front().name, "c4");
+  AttemptFilter filter;
+  filter.outcome = "wrong";
+  auto wrong = archive->attempts(filter);
+  ASSERT_TRUE(wrong.ok());
+  ASSERT_EQ(wrong->size(), 1u);
+  EXPECT_EQ(wrong->front().name, "c2");
+}
+
+TEST(Archive, RefusesUnknownAttemptsAndForeignFiles) {
+  base::TemporaryFolder folder("archive");
+  auto archive = must_open(folder.path() / "archive.db");
+  auto missing = archive->attempt(7);
+  ASSERT_FALSE(missing.ok());
+  EXPECT_EQ(missing.findings().front().code, "ARC0005");
+
+  ASSERT_TRUE(
+      base::write_file(folder.path() / "text", "this is a text, not a database, and long enough to be read").empty());
+  auto text = Archive::open(folder.path() / "text");
+  ASSERT_FALSE(text.ok());
+  EXPECT_EQ(text.findings().front().code, "ARC0001");
+
+  {
+    SQLite::Database other((folder.path() / "other.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    other.exec("CREATE TABLE mine(x)");
+  }
+  auto foreign = Archive::open(folder.path() / "other.db");
+  ASSERT_FALSE(foreign.ok());
+  EXPECT_EQ(foreign.findings().front().code, "ARC0001");
+
+  SQLite::Database((folder.path() / "archive.db").string(), SQLite::OPEN_READWRITE).exec("PRAGMA user_version = 99");
+  auto newer = Archive::open(folder.path() / "archive.db");
+  ASSERT_FALSE(newer.ok());
+  EXPECT_EQ(newer.findings().front().code, "ARC0002");
+}
+
+TEST(Archive, OnlyGrows) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "archive.db";
+  auto archive = must_open(file);
+  archive::Run run;
+  ASSERT_TRUE(archive->add_run(run).empty());
+  auto attempt = sample(run.id, "kept");
+  ASSERT_TRUE(archive->add(attempt).ok());
+  SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
+  for (const char* table : {"text", "run", "attempt"}) {
+    EXPECT_THROW(raw.exec(std::string("DELETE FROM ") + table), SQLite::Exception) << table;
+  }
+  EXPECT_THROW(raw.exec("UPDATE attempt SET outcome = 'faster'"), SQLite::Exception);
+}
+
+TEST(Archive, DamagedTextIsAFinding) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "archive.db";
+  auto archive = must_open(file);
+  archive::Run run;
+  ASSERT_TRUE(archive->add_run(run).empty());
+  auto attempt = sample(run.id, "damaged");
+  ASSERT_TRUE(archive->add(attempt).ok());
+  {
+    SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
+    raw.exec("DROP TRIGGER text_fixed");
+    raw.exec("UPDATE text SET zstd = x'00112233'");
+  }
+  auto back = archive->attempt(attempt.id);
+  ASSERT_FALSE(back.ok());
+  EXPECT_EQ(back.findings().front().code, "ARC0004");
+}
+
+// A writer killed at any moment loses at most the attempt it was writing, and never leaves half of one.
+TEST(Archive, SurvivesAKill) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "archive.db";
+  must_open(file).reset();
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    auto opened = Archive::open(file);
+    archive::Run run;
+    if (!opened.ok() || !(*opened)->add_run(run).empty()) _exit(1);
+    for (int i = 0;; ++i) {
+      auto attempt = sample(run.id, "c" + std::to_string(i));
+      if (!(*opened)->add(attempt).ok()) _exit(1);
+      if (write(ready[1], "x", 1) != 1) _exit(1);  // told only after the commit
+    }
+  }
+  close(ready[1]);
+  char byte;
+  for (int i = 0; i < 5; ++i) ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  kill(child, SIGKILL);
+  int status = 0;
+  waitpid(child, &status, 0);
+  int told = 5;
+  while (read(ready[0], &byte, 1) == 1) ++told;
+  close(ready[0]);
+  auto archive = must_open(file);
+  auto rows = archive->attempts({.limit = 1'000'000});
+  ASSERT_TRUE(rows.ok());
+  EXPECT_GE(static_cast<int>(rows->size()), told);
+  for (const auto& row : *rows) EXPECT_TRUE(archive->attempt(row.id).ok()) << row.id;
+}
+
+// RLIMIT_FSIZE plays the full disk: the write fails, the finding says so, and what was there stays readable.
+TEST(Archive, FullDiskIsAFindingAndLosesNothing) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "archive.db";
+  {
+    auto archive = must_open(file);
+    archive::Run run;
+    ASSERT_TRUE(archive->add_run(run).empty());
+    auto attempt = sample(run.id, "before");
+    ASSERT_TRUE(archive->add(attempt).ok());
+  }
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    auto opened = Archive::open(file);
+    if (!opened.ok()) _exit(10);
+    archive::Run run;
+    auto refused = (*opened)->add_run(run);
+    if (!refused.empty()) {
+      fprintf(stderr, "%s", base::render(refused, "").c_str());
+      _exit(11);
+    }
+    rlimit limit{64 << 10, 64 << 10};
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int i = 0; i < 100; ++i) {
+      auto attempt = sample(run.id, "c" + std::to_string(i));
+      for (int k = 0; k < 4000; ++k) attempt.candidate.ptx += std::to_string(i * 7919 + k * 104729);
+      auto added = (*opened)->add(attempt);
+      if (!added.ok()) _exit(added.findings().front().code == "ARC0003" && attempt.id == 0 ? 0 : 12);
+    }
+    _exit(13);  // the limit never bit
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  auto archive = must_open(file);
+  auto rows = archive->attempts({});
+  ASSERT_TRUE(rows.ok());
+  ASSERT_FALSE(rows->empty());
+  for (const auto& row : *rows) EXPECT_TRUE(archive->attempt(row.id).ok());
+}
+
+TEST(TextStore, RoundTripsAndSeesDamage) {
+  std::string text(100'000, 'x');
+  std::string bytes = compress(text);
+  EXPECT_LT(bytes.size(), 1000u);
+  auto back = decompress(bytes, text.size());
+  EXPECT_TRUE(back.ok);
+  EXPECT_EQ(back.text, text);
+  EXPECT_FALSE(decompress(bytes, text.size() - 1).ok);
+  bytes[bytes.size() / 2] ^= 1;
+  auto damaged = decompress(bytes, text.size());
+  EXPECT_TRUE(!damaged.ok || damaged.text != text);
+  EXPECT_TRUE(decompress(compress(""), 0).ok);
+}
+
+}  // namespace
+}  // namespace ptxlab::archive

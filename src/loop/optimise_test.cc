@@ -1,0 +1,250 @@
+#include "loop/optimise.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "loop/files_proposer.h"
+#include "loop/transcript.h"
+
+namespace ptxlab::loop {
+namespace {
+
+using record::Candidate;
+using record::OutcomeName;
+using record::Verdict;
+
+Candidate candidate(std::string name) {
+  Candidate c;
+  c.ptx = "// " + name;
+  c.name = std::move(name);
+  c.proposer = "fixed";
+  return c;
+}
+
+class FixedProposer : public record::Proposer {
+ public:
+  explicit FixedProposer(std::vector<std::string> names) : names_(std::move(names)) {}
+  std::string name() const override { return "fixed"; }
+  base::Result<Proposal> propose(const record::Brief&, int count) override {
+    Proposal proposal;
+    for (const auto& n : names_) {
+      if (static_cast<int>(proposal.candidates.size()) < count) proposal.candidates.push_back(candidate(n));
+    }
+    return proposal;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+class BrokenProposer : public record::Proposer {
+ public:
+  std::string name() const override { return "broken"; }
+  base::Result<Proposal> propose(const record::Brief&, int) override {
+    return base::Finding{"LOOP0001", base::Severity::error, {}, "no answer", "", {}};
+  }
+};
+
+// Names say how they are judged: "right-1.5" is unverified with that estimate, "wrong" is wrong ...
+Verdict judge_by_name(const Candidate& c) {
+  Verdict v;
+  if (c.name.starts_with("right")) {
+    v.outcome = OutcomeName::unverified;
+    if (c.name.size() > 6) v.estimated_speedup = std::stod(c.name.substr(6));
+  } else {
+    v.outcome = OutcomeName::wrong;
+  }
+  return v;
+}
+
+Optimised run_with(std::vector<record::Proposer*> proposers, OptimiseOptions options = {},
+                   archive::Archive* archive = nullptr) {
+  record::Brief brief;
+  brief.task.name = "test";
+  return optimise(brief, proposers, judge_by_name, archive, options);
+}
+
+TEST(Optimise, NamesTheBestAndKeepsTheOriginal) {
+  FixedProposer proposer({"right-1.2", "wrong", "right-1.8", "right-0.5"});
+  auto result = run_with({&proposer});
+  ASSERT_TRUE(result.best.has_value());
+  EXPECT_EQ(result.attempts[*result.best].candidate.name, "right-1.8");
+  EXPECT_TRUE(result.original_kept);
+  EXPECT_EQ(result.ranking.size(), 3u);
+  EXPECT_NE(result.reason.find("nothing was measured"), std::string::npos);
+}
+
+TEST(Optimise, AnEstimateReplacesTheOriginalOnlyWhenAsked) {
+  FixedProposer proposer({"right-1.2"});
+  OptimiseOptions options;
+  options.accept_estimate = true;
+  EXPECT_FALSE(run_with({&proposer}, options).original_kept);
+  FixedProposer slower({"right-0.9"});
+  EXPECT_TRUE(run_with({&slower}, options).original_kept);
+}
+
+TEST(Optimise, SaysWhyThereIsNoBetterOne) {
+  FixedProposer wrong({"wrong"}), slower({"right-0.9"}), unknown({"right"}), none({});
+  EXPECT_NE(run_with({&wrong}).reason.find("No candidate was found right (1 wrong)"), std::string::npos);
+  EXPECT_NE(run_with({&slower}).reason.find("estimated to be faster"), std::string::npos);
+  EXPECT_NE(run_with({&unknown}).reason.find("ptxas"), std::string::npos);
+  EXPECT_NE(run_with({&none}).reason.find("No proposer had a candidate"), std::string::npos);
+  for (auto* p : {&wrong, &slower, &unknown, &none}) EXPECT_FALSE(run_with({p}).best.has_value());
+}
+
+TEST(Optimise, TakesTurnsAndLeavesCopiesOut) {
+  FixedProposer a({"right-1.1", "right-1.2", "right-1.3"}), b({"right-1.1", "right-1.4"});
+  OptimiseOptions options;
+  options.candidates = 3;
+  auto result = run_with({&a, &b}, options);
+  ASSERT_EQ(result.attempts.size(), 3u);
+  EXPECT_EQ(result.attempts[0].candidate.name, "right-1.1");
+  EXPECT_EQ(result.attempts[1].candidate.name, "right-1.2");
+  EXPECT_EQ(result.attempts[2].candidate.name, "right-1.4");
+  ASSERT_FALSE(result.notes.empty());
+  EXPECT_NE(result.notes.front().find("copies"), std::string::npos);
+}
+
+TEST(Optimise, SaysWhenThereAreFewerThanAsked) {
+  FixedProposer a({"right-1.1"});
+  auto result = run_with({&a});
+  ASSERT_EQ(result.notes.size(), 1u);
+  EXPECT_EQ(result.notes.front(), "1 of 8 candidates: the proposers had no more");
+}
+
+TEST(Optimise, OneBrokenProposerDoesNotStopTheOthers) {
+  FixedProposer a({"right-1.1"});
+  BrokenProposer broken;
+  auto result = run_with({&broken, &a});
+  EXPECT_FALSE(result.failed);
+  EXPECT_TRUE(result.best.has_value());
+  EXPECT_TRUE(base::has_error(result.findings));
+  EXPECT_TRUE(run_with({&broken}).failed);
+}
+
+TEST(Optimise, EveryAttemptIsArchivedBeforeProgressTellsOfIt) {
+  base::TemporaryFolder folder("loop");
+  auto archive = archive::Archive::open(folder.path() / "archive.db");
+  ASSERT_TRUE(archive.ok());
+  FixedProposer a({"right-1.1", "wrong", "right-1.2", "right-1.3"});
+  record::Brief brief;
+  brief.task.name = "test";
+  std::vector<record::Proposer*> proposers{&a};
+  OptimiseOptions options;
+  options.threads = 2;
+  auto result = optimise(brief, proposers, judge_by_name, archive->get(), options,
+                         [&](size_t done, size_t total, const record::Attempt& attempt) {
+                           auto rows = (*archive)->attempts({});
+                           ASSERT_TRUE(rows.ok());
+                           EXPECT_EQ(rows->size(), done);
+                           EXPECT_EQ(total, 4u);
+                           EXPECT_GT(attempt.id, 0);
+                         });
+  EXPECT_EQ(result.attempts.size(), 4u);
+  EXPECT_FALSE(result.run.id.empty());
+}
+
+// RLIMIT_FSIZE plays the disk that is full from the second attempt on, in a process of its own.
+TEST(Optimise, AnArchiveThatFailsStopsTheRunAndKeepsTheOriginal) {
+  base::TemporaryFolder folder("loop");
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    signal(SIGXFSZ, SIG_IGN);
+    auto archive = archive::Archive::open(folder.path() / "archive.db");
+    if (!archive.ok()) _exit(10);
+    FixedProposer a({"right-1.1", "right-1.2", "right-1.3"});
+    record::Brief brief;
+    std::vector<record::Proposer*> proposers{&a};
+    OptimiseOptions options;
+    options.threads = 1;
+    options.accept_estimate = true;
+    int judged = 0;
+    auto judge = [&](const Candidate& c) {
+      rlimit none{1, 1};
+      if (++judged == 2) setrlimit(RLIMIT_FSIZE, &none);
+      return judge_by_name(c);
+    };
+    auto result = optimise(brief, proposers, judge, archive->get(), options);
+    bool as_wanted = result.failed && result.original_kept && judged == 2 && result.attempts.size() == 1 &&
+                     !result.best && base::has_error(result.findings);
+    _exit(as_wanted ? 0 : 11);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  auto archive = archive::Archive::open(folder.path() / "archive.db");
+  ASSERT_TRUE(archive.ok());
+  auto rows = (*archive)->attempts({});
+  ASSERT_TRUE(rows.ok());
+  ASSERT_EQ(rows->size(), 1u);
+  EXPECT_EQ(rows->front().name, "right-1.1");
+}
+
+TEST(FilesProposer, ReadsCandidatesWithTheirPlans) {
+  base::TemporaryFolder folder("files");
+  ASSERT_TRUE(base::write_file(folder.path() / "b.ptx", "// b").empty());
+  ASSERT_TRUE(base::write_file(folder.path() / "a.ptx", "// a").empty());
+  ASSERT_TRUE(base::write_file(folder.path() / "a.plan.toml", "schema = 1").empty());
+  ASSERT_TRUE(base::write_file(folder.path() / "notes.txt", "x").empty());
+  auto proposer = make_files_proposer(folder.path());
+  auto proposal = proposer->propose({}, 8);
+  ASSERT_TRUE(proposal.ok());
+  ASSERT_EQ(proposal->candidates.size(), 2u);
+  EXPECT_EQ(proposal->candidates[0].name, "a");
+  EXPECT_EQ(proposal->candidates[0].plan, "schema = 1");
+  EXPECT_FALSE(proposal->candidates[1].plan.has_value());
+  auto fewer = proposer->propose({}, 1);
+  ASSERT_TRUE(fewer.ok());
+  EXPECT_EQ(fewer->candidates.size(), 1u);
+  EXPECT_NE(fewer->note.find("1 of 2 files"), std::string::npos);
+  EXPECT_FALSE(make_files_proposer(folder.path() / "missing")->propose({}, 1).ok());
+}
+
+TEST(Transcript, ReplaysWhatWasRecorded) {
+  base::TemporaryFolder folder("transcript");
+  record::Brief brief;
+  brief.task.name = "test";
+  {
+    auto recording =
+        make_recording_proposer(std::make_unique<FixedProposer>(std::vector<std::string>{"x", "y"}), folder.path());
+    ASSERT_TRUE(recording->propose(brief, 2).ok());
+    ASSERT_TRUE(recording->propose(brief, 1).ok());
+  }
+  auto replay = make_replay_proposer(folder.path());
+  auto first = replay->propose(brief, 2);
+  ASSERT_TRUE(first.ok()) << base::render(first.findings(), "");
+  ASSERT_EQ(first->candidates.size(), 2u);
+  EXPECT_EQ(first->candidates[1].ptx, "// y");
+  EXPECT_EQ(first->candidates[1].proposer, "fixed");
+  EXPECT_TRUE(first->findings.empty());
+  brief.baseline_ptx = "changed";
+  auto second = replay->propose(brief, 2);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->candidates.size(), 1u);
+  ASSERT_EQ(second->findings.size(), 1u);
+  EXPECT_EQ(second->findings.front().code, "LOOP0003");
+  auto third = replay->propose(brief, 2);
+  ASSERT_TRUE(third.ok());
+  EXPECT_TRUE(third->candidates.empty());
+  EXPECT_FALSE(third->note.empty());
+}
+
+TEST(Transcript, DamagedFilesAreFindings) {
+  base::TemporaryFolder folder("transcript");
+  EXPECT_EQ(make_replay_proposer(folder.path())->propose({}, 1).findings().front().code, "LOOP0002");
+  for (const char* text : {"{", "[]", "{\"schema\":\"ptxlab.transcript/1\"}", "{\"schema\":\"x\",\"candidates\":[]}"}) {
+    ASSERT_TRUE(base::write_file(folder.path() / "0001-x.json", text).empty());
+    auto proposal = make_replay_proposer(folder.path())->propose({}, 1);
+    ASSERT_FALSE(proposal.ok()) << text;
+    EXPECT_EQ(proposal.findings().front().code, "LOOP0002");
+  }
+}
+
+}  // namespace
+}  // namespace ptxlab::loop
