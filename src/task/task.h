@@ -17,20 +17,25 @@ namespace ptxlab::task {
 using Sizes = std::map<std::string, int64_t>;  // a value for each param
 
 struct Fill {
-  std::string name;                             // normal, uniform, heavy, spike, ties, sorted, permutation, offsets, constant, zeros, denormals, large
-  std::vector<launch::Expression> bounds;       // { uniform = [0, "vocab - 1"] }
+  std::string name;                        // one of fill_names()
+  std::vector<launch::Expression> bounds;  // { uniform = [0, "vocab - 1"] }
+  std::string file;                        // file:NAME
 };
+
+// Every fill that a task may name: normal, uniform, heavy, spike, ties, sorted, permutation, offsets, constant.
+const std::vector<std::string>& fill_names();
 
 struct Argument {
   enum class Kind : uint8_t { in, out, inout, scalar };
   std::string name;
   Kind kind = Kind::in;
   isa::Type type = isa::Type::none;
-  std::vector<launch::Expression> shape;        // buffers: elements, outermost first
+  std::vector<launch::Expression> shape;  // buffers: elements, outermost first
   std::vector<Fill> fills;
-  std::vector<std::string> special;             // nan, inf
-  bool zeroed = false;                          // out: init = "zero" instead of poison
-  std::string value;                            // scalar: expression (integers) or formula in doubles (floats)
+  std::vector<std::string> special;  // nan, inf
+  bool zeroed = false;               // out: init = "zero" instead of poison
+  std::string value;                 // scalar: expression (integers) or formula in doubles (floats)
+  base::Place place;
   bool buffer() const { return kind != Kind::scalar; }
   bool output() const { return kind == Kind::out || kind == Kind::inout; }
 };
@@ -42,20 +47,23 @@ struct Tolerance {
   launch::Expression terms;
   double abs = 0, rel = 0;
   std::string reason;
-  double granted = 1;                           // factor on the bounds, for a user's own kernel that is itself less exact
+  base::Place place;
+  double granted = 1;  // factor on the bounds, for a user's own kernel that is itself less exact
 };
 
 struct Baseline {
-  std::string kind;                             // ptx
+  std::string kind;  // ptx
   std::string file, plan;
 };
 
 struct Task {
-  std::filesystem::path folder;                 // where its files lie
-  std::filesystem::path file;                   // task.toml itself
-  bool user = false;                            // foo.task.toml: the user's own kernel
-  std::filesystem::path kernel;                 // kernel.cu, or the user's foo.cu / foo.ptx
-  std::optional<std::filesystem::path> reference;  // reference.cc
+  std::filesystem::path folder;                    // where its files lie
+  std::filesystem::path file;                      // task.toml itself
+  bool user = false;                               // foo.task.toml: the user's own kernel
+  std::filesystem::path kernel;                    // kernel.cu, or the user's foo.cu / foo.ptx
+  std::filesystem::path plan;                      // baseline.plan.toml, or the user's foo.plan.toml; it exists
+  std::optional<std::filesystem::path> ptx;        // baseline.ptx; a user's foo.ptx; nothing for a user's foo.cu
+  std::optional<std::filesystem::path> reference;  // reference.cc, or the user's foo.reference.cc
   std::string name, split, objective, origin;
   int version = 1, level = 0;
   std::vector<std::string> tags, targets, allow, params;
@@ -77,11 +85,18 @@ struct Task {
   const Argument* argument(std::string_view argument_name) const;
 };
 
-// Errors: TASK0001 TOML syntax, TASK0002 unknown key (with the nearest right one), TASK0003 wrong type or value, TASK0004
-// missing key, TASK0005 a form of the format that this version does not read yet, TASK0006 a file that is not there.
+// Errors: TASK0001 TOML syntax, TASK0002 unknown key (with the nearest right one), TASK0003 wrong type or value,
+// TASK0004 missing key, TASK0005 a form of the format that this version does not read yet, TASK0006 a file that is not
+// there.
 base::Result<Task> read_task(const std::filesystem::path& file);
+// The same from a text, as if it stood in `file`: drafts and tests.
+base::Result<Task> read_task_text(std::string_view text, const std::filesystem::path& file);
 
-// A task by name under `root` ("norm/rmsnorm_bf16"), by folder, or by the path of a .task.toml.
+// Where a user's foo.cu or foo.ptx has its task and its launch: foo.task.toml and foo.plan.toml beside it.
+std::filesystem::path task_file_of(const std::filesystem::path& kernel);
+std::filesystem::path plan_file_of(const std::filesystem::path& kernel);
+
+// A task by name under `root` ("norm/rmsnorm_bf16"), by folder, or by the path of a .task.toml. TASK0007: no such task.
 base::Result<Task> find_task(std::string_view word, const std::filesystem::path& root);
 std::vector<std::string> list_tasks(const std::filesystem::path& root);
 

@@ -1,0 +1,235 @@
+// The reference as a subprocess: compiled once by content, fed the case over stdin, its doubles read from stdout.
+#include "task/oracle.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <map>
+#include <mutex>
+
+#include "base/file.h"
+#include "base/hash.h"
+#include "base/narrow_float.h"
+#include "base/subprocess.h"
+#include "task/reference_text.h"
+
+namespace ptxlab::task {
+namespace {
+
+namespace fs = std::filesystem;
+using std::chrono::seconds;
+
+static_assert(std::endian::native == std::endian::little, "cases travel as they lie in memory");
+
+const std::vector<std::string> kFlags{"-std=c++20", "-O2", "-ffp-contract=off"};
+constexpr size_t kElementBytes = 24;
+constexpr size_t kMessageBytes = 4000;
+
+base::Finding fault(const char* code, const fs::path& file, std::string message, std::string hint = "") {
+  base::Finding finding;
+  finding.code = code;
+  finding.place.file = file.string();
+  finding.message = std::move(message);
+  finding.hint = std::move(hint);
+  return finding;
+}
+
+// The compiler's version, part of the cache's key; empty where there is no compiler. Asked once.
+const std::string& compiler_version() {
+  static const std::string version = [] {
+    base::Command command;
+    command.argv = {"g++", "-dumpfullversion", "-dumpmachine"};
+    command.limits.wall = seconds(20);
+    const base::Outcome outcome = base::run(command);
+    return outcome.ok() ? outcome.output : std::string();
+  }();
+  return version;
+}
+
+class Message {
+ public:
+  void number(uint64_t value) { raw(&value, 8); }
+  void real(double value) { raw(&value, 8); }
+  void text(std::string_view value) {
+    number(value.size());
+    bytes_.append(value);
+  }
+  void raw(const void* from, size_t bytes) { bytes_.append(static_cast<const char*>(from), bytes); }
+  std::string take() { return std::move(bytes_); }
+
+ private:
+  std::string bytes_;
+};
+
+double scalar_value(const launch::Binding::Scalar& scalar) {
+  if (scalar.type == "f64") return std::bit_cast<double>(scalar.bits);
+  if (scalar.type == "f32") return std::bit_cast<float>(static_cast<uint32_t>(scalar.bits));
+  if (scalar.type == "f16") return base::widen(static_cast<uint32_t>(scalar.bits), base::kF16);
+  if (scalar.type == "bf16") return base::widen(static_cast<uint32_t>(scalar.bits), base::kBf16);
+  if (scalar.type == "e4m3") return base::widen(static_cast<uint32_t>(scalar.bits), base::kE4m3);
+  if (scalar.type == "e5m2") return base::widen(static_cast<uint32_t>(scalar.bits), base::kE5m2);
+  return static_cast<double>(scalar.integer);
+}
+
+class ReferenceOracle : public Oracle {
+ public:
+  ReferenceOracle(const Task& task, fs::path program) : task_(task), program_(std::move(program)) {}
+
+  std::string describe() const override { return "reference.cc in double precision"; }
+
+  base::Result<std::vector<Expected>> expected(const CaseData& data, std::string_view output,
+                                               std::span<const uint64_t> indices) override {
+    uint64_t count = indices.size();
+    if (indices.empty()) count = elements_of(data, output);
+    assert(count > 0 && "an output of the task");
+    base::Command command;
+    command.argv = {program_.string()};
+    command.input = message(data, output, indices, count);
+    command.limits.wall = seconds(120);
+    command.limits.network = false;
+    command.limits.address_space = (uint64_t{2} << 30) + 4 * command.input.size() + 4 * kElementBytes * count;
+    command.limits.output = kElementBytes * count + (size_t{1} << 20);
+    const base::Outcome outcome = base::run(command);
+    if (!outcome.ok()) {
+      std::string why = outcome.errors.substr(0, kMessageBytes);
+      while (!why.empty() && why.back() == '\n') why.pop_back();
+      return fault("ORA0003", *task_.reference,
+                   fmt::format("the reference {} at {}{}{}", base::describe(outcome), data.what.label(),
+                               why.empty() ? "" : ": ", why));
+    }
+    if (outcome.output.size() != kElementBytes * count)
+      return fault("ORA0003", *task_.reference,
+                   fmt::format("the reference printed {} bytes, not {}, at {}", outcome.output.size(),
+                               kElementBytes * count, data.what.label()),
+                   "a reference sets the elements it is given and prints nothing itself");
+    return elements(outcome.output, count, data, output);
+  }
+
+ private:
+  static uint64_t elements_of(const CaseData& data, std::string_view output) {
+    for (size_t i = 0; i < data.binding.buffers.size(); ++i) {
+      if (data.binding.buffers[i].name != output) continue;
+      uint64_t count = 1;
+      for (int64_t dim : data.shapes[i]) count *= static_cast<uint64_t>(dim);
+      return count;
+    }
+    return 0;
+  }
+
+  std::string message(const CaseData& data, std::string_view output, std::span<const uint64_t> indices,
+                      uint64_t count) const {
+    Message message;
+    message.number(data.binding.parameters.size());
+    for (const auto& [name, value] : data.binding.parameters) {
+      message.text(name);
+      message.number(static_cast<uint64_t>(value));
+    }
+    message.number(data.binding.scalars.size());
+    for (const auto& [name, scalar] : data.binding.scalars) {
+      message.text(name);
+      message.real(scalar_value(scalar));
+    }
+    std::vector<size_t> inputs;
+    for (size_t i = 0; i < data.inputs.size(); ++i)
+      if (!data.inputs[i].empty()) inputs.push_back(i);
+    message.number(inputs.size());
+    for (size_t i : inputs) {
+      const Argument* argument = task_.argument(data.binding.buffers[i].name);
+      message.text(argument->name);
+      message.text(isa::name_of(argument->type));
+      message.number(static_cast<uint64_t>(isa::bytes_of(argument->type)));
+      message.number(data.shapes[i].size());
+      for (int64_t dim : data.shapes[i]) message.number(static_cast<uint64_t>(dim));
+      message.number(data.inputs[i].size());
+      message.raw(data.inputs[i].data(), data.inputs[i].size());
+    }
+    message.text(output);
+    message.number(indices.empty() ? 0 : 1);
+    message.number(count);
+    for (uint64_t index : indices) message.number(index);
+    return message.take();
+  }
+
+  base::Result<std::vector<Expected>> elements(const std::string& bytes, uint64_t count, const CaseData& data,
+                                               std::string_view output) const {
+    std::vector<Expected> result(count);
+    for (uint64_t i = 0; i < count; ++i) {
+      const char* at = bytes.data() + i * kElementBytes;
+      std::memcpy(&result[i].value, at, 8);
+      std::memcpy(&result[i].magnitude, at + 8, 8);
+      std::memcpy(&result[i].integer, at + 16, 8);
+      // A magnitude that is no number would let everything pass or nothing.
+      if (std::isfinite(result[i].value) && !(result[i].magnitude >= 0 && std::isfinite(result[i].magnitude)))
+        return fault("ORA0004", *task_.reference,
+                     fmt::format("the reference gives `{}` element {} the magnitude {} at {}", output, i,
+                                 result[i].magnitude, data.what.label()),
+                     "a magnitude is a finite number, 0 for exact elements");
+    }
+    return result;
+  }
+
+  Task task_;
+  fs::path program_;
+};
+
+// reference.cc and the header it includes, side by side as they are compiled.
+base::Findings compile(const fs::path& source, const std::string& text, const fs::path& program) {
+  base::TemporaryFolder folder("ptxlab-reference");
+  std::error_code error;
+  fs::create_directories(folder.path() / "task", error);
+  fs::create_directories(program.parent_path(), error);
+  if (error) return {fault("ORA0003", program, fmt::format("the cache's folder cannot be made: {}", error.message()))};
+  base::Findings findings = base::write_file(folder.path() / "task" / "reference.h", reference_header());
+  // The line directive makes messages name the task's own file.
+  const base::Findings more =
+      base::write_file(folder.path() / "reference.cc", fmt::format("#line 1 \"{}\"\n{}", source.string(), text));
+  findings.insert(findings.end(), more.begin(), more.end());
+  if (base::has_error(findings)) return findings;
+  // Made beside its final place and renamed: two processes may compile the same reference at once.
+  static std::atomic<int> serial{0};
+  const fs::path made = program.string() + fmt::format(".{}.{}", getpid(), serial++);
+  base::Command command;
+  command.argv = {"g++"};
+  command.argv.insert(command.argv.end(), kFlags.begin(), kFlags.end());
+  command.argv.insert(command.argv.end(),
+                      {"-I", folder.path().string(), "-o", made.string(), (folder.path() / "reference.cc").string()});
+  command.limits.wall = seconds(120);
+  command.limits.address_space = uint64_t{4} << 30;
+  command.limits.network = false;
+  const base::Outcome outcome = base::run(command);
+  if (!outcome.ok()) {
+    fs::remove(made, error);
+    return {fault("ORA0002", source,
+                  fmt::format("the reference does not compile (g++ {}):\n{}", base::describe(outcome),
+                              outcome.errors.substr(0, kMessageBytes)))};
+  }
+  fs::rename(made, program, error);
+  if (error)
+    return {fault("ORA0003", program, fmt::format("the compiled reference cannot be kept: {}", error.message()))};
+  return {};
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Oracle>> make_reference_oracle(const Task& task) {
+  if (!task.reference) return fault("ORA0005", task.file, "the task has no reference.cc");
+  auto text = base::read_file(*task.reference, size_t{4} << 20);
+  if (!text) return text.findings();
+  if (compiler_version().empty())
+    return fault("ORA0001", *task.reference, "there is no g++ to compile the reference with",
+                 "install g++, or put it on PATH");
+  std::string key = compiler_version() + std::string(reference_header()) + *text;
+  for (const std::string& flag : kFlags) key += flag;
+  const fs::path program = base::cache_home() / "references" / base::sha256(key);
+  if (!fs::exists(program)) {
+    const base::Findings findings = compile(*task.reference, *text, program);
+    if (base::has_error(findings)) return findings;
+  }
+  return std::unique_ptr<Oracle>(std::make_unique<ReferenceOracle>(task, program));
+}
+
+}  // namespace ptxlab::task
