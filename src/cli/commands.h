@@ -16,6 +16,7 @@ struct Command {
 // All commands in the order in which help lists them: commands.cc.
 std::span<const Command> commands();
 
+int archive(Words words);
 int doctor(Words words);
 
 // The whole program: finds the command, runs it, turns an escaped exception into a finding and exit code 3.
