@@ -176,29 +176,33 @@ class Comparer {
 
   void floats(std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms) {
     const FloatLimits out = float_limits(type_);
-    const double u_acc = float_limits(tolerance_.accumulate).unit, spread = 8 * std::sqrt(terms()) * u_acc;
-    double errors = 0, roundings = 0;  // sums of squares of e / mag and u |r| / mag
+    const double u_acc = float_limits(tolerance_.accumulate).unit, root = std::sqrt(terms());
+    double errors = 0, roundings = 0, sums = 0;  // sums of squares, each relative to the magnitude
     uint64_t counted = 0;
     for (uint64_t k = 0; k < expected.size(); ++k) {
       const uint64_t index = indices.empty() ? k : indices[k];
       const Expected& e = expected[k];
       const double got = float_value(bits_at(actual_, type_, index), type_);
       const double size = std::max(std::fabs(e.value), out.smallest_normal);
-      const double bound = tolerance_.granted * (4 * out.unit * size + spread * e.magnitude);
+      const double bound = tolerance_.granted * (4 * out.unit * size + 8 * root * u_acc * e.magnitude);
       if (settled(index, got, e.value, bound)) continue;
       bounded(index, got, e.value, bound);
       if (e.magnitude == 0) continue;
       // Below the smallest normal number errors are absolute: there the smallest normal is the magnitude.
       const double magnitude = std::max(e.magnitude, out.smallest_normal);
-      const double error = (got - e.value) / magnitude, rounding = out.unit * std::fabs(e.value) / magnitude;
+      const double error = (got - e.value) / magnitude, share = std::fabs(e.value) / magnitude;
+      // Partial sums are about as large as the sum itself or, where signs alternate, as magnitude / sqrt(terms).
+      const double sum = std::max(1.0, root * share);
       errors += error * error;
-      roundings += rounding * rounding;
+      roundings += share * share;
+      sums += sum * sum;
       ++counted;
     }
     if (counted == 0) return;
     const auto n = static_cast<double>(counted);
     result_.rms = std::sqrt(errors / n);
-    result_.rms_bound = tolerance_.granted * 4 * std::max({std::sqrt(roundings / n / 3), u_acc, baseline_rms});
+    result_.rms_bound = tolerance_.granted * 4 *
+                        std::max({out.unit * std::sqrt(roundings / n / 3), u_acc * std::sqrt(sums / n), baseline_rms});
   }
 
   // The whole buffer as a multiset of bit patterns.
