@@ -124,17 +124,18 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   std::string word(name_of(verdict.outcome));
   for (char& c : word) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
   std::string out = options.color ? fmt::format("{}{}\x1b[0m", tint(verdict.outcome), word) : word;
-  if (!options.name.empty()) out += " " + options.name;
-  if (!verdict.task.empty()) out += " on " + verdict.task;
-  if (!verdict.target.empty()) out += " for " + verdict.target;
-  if (!verdict.reason.empty()) out += ": " + verdict.reason;
-  out += "\n" + gate_table(verdict);
+  for (const auto& [before, what] :
+       {std::pair{" ", &options.name}, {" on ", &verdict.task}, {" for ", &verdict.target}, {": ", &verdict.reason}}) {
+    if (!what->empty()) out.append(before).append(*what);
+  }
+  out += '\n';
+  out += gate_table(verdict);
   for (const auto& gate : verdict.gates) out += findings_text(gate, options);
   if (!verdict.cases.empty()) out += cases_text(verdict);
   if (!verdict.resources.empty()) out += resources_text(verdict);
   if (verdict.estimate) out += estimate_text(verdict);
   if (!verdict.unexecuted_lines.empty())
-    out += "PTX lines that no case executed: " + ranges(verdict.unexecuted_lines) + "\n";
+    out += fmt::format("PTX lines that no case executed: {}\n", ranges(verdict.unexecuted_lines));
   return out;
 }
 

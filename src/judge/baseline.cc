@@ -1,0 +1,65 @@
+#include "judge/baseline.h"
+
+#include <fmt/format.h>
+
+#include "base/file.h"
+#include "judge/judge_finding.h"
+#include "ptx/verifier.h"
+
+namespace ptxlab::judge {
+namespace {
+
+base::Result<std::string> read_ptx(const task::Task& task, const isa::Target& target) {
+  if (task.ptx) return base::read_file(*task.ptx);
+  toolchain::CompileOptions options;
+  options.target = target;
+  return toolchain::compile_to_ptx(task.kernel, options);
+}
+
+void assemble_baseline(Baseline& baseline, const toolchain::Tool* ptxas) {
+  if (!ptxas) return;
+  toolchain::AssembleOptions options;
+  options.target = baseline.target;
+  auto assembled = toolchain::assemble(*ptxas, baseline.ptx, baseline.ptx_file, options);
+  if (!assembled) {
+    baseline.findings.push_back(judge_finding("JDG0014", base::Severity::warning,
+                                              fmt::format("the baseline does not assemble for {}: {}",
+                                                          baseline.target.name(), assembled.findings().front().message),
+                                              "judge for a target that the baseline runs on"));
+    return;
+  }
+  baseline.resources = assembled->entries;
+  for (const auto& entry : assembled->entries) {
+    auto digest = toolchain::code_digest(assembled->cubin, entry.entry);
+    if (digest) baseline.digests[entry.entry] = *digest;
+  }
+}
+
+}  // namespace
+
+base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const toolchain::Tool* ptxas) {
+  Baseline baseline;
+  baseline.target = target;
+  auto ptx = read_ptx(task, target);
+  if (!ptx) return ptx.findings();
+  auto plan_text = base::read_file(task.plan);
+  if (!plan_text) return plan_text.findings();
+  baseline.ptx = std::move(*ptx);
+  baseline.plan_text = std::move(*plan_text);
+  baseline.ptx_file = (task.ptx ? *task.ptx : task.kernel).string();
+  baseline.plan_file = task.plan.string();
+  if (task.kernel.extension() == ".cu") {
+    if (auto source = base::read_file(task.kernel)) baseline.source = std::move(*source);
+  }
+  auto checked = ptx::check(baseline.ptx, baseline.ptx_file);
+  if (!checked.ok()) return checked.findings;
+  baseline.module = std::move(checked.module);
+  baseline.findings = std::move(checked.findings);
+  auto plan = launch::read_plan(baseline.plan_text, baseline.plan_file);
+  if (!plan) return plan.findings();
+  baseline.plan = std::move(*plan);
+  assemble_baseline(baseline, ptxas);
+  return baseline;
+}
+
+}  // namespace ptxlab::judge

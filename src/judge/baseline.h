@@ -1,0 +1,33 @@
+// The baseline of a task: the kernel that every candidate is compared with, read from the task's files or, for a user's
+// own kernel, compiled from its source.
+#pragma once
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "isa/target.h"
+#include "launch/plan.h"
+#include "ptx/module.h"
+#include "task/task.h"
+#include "toolchain/toolchain.h"
+
+namespace ptxlab::judge {
+
+struct Baseline {
+  std::string ptx, plan_text;
+  std::string ptx_file, plan_file;  // the names that its findings carry
+  std::string source;               // CUDA, where there is one
+  isa::Target target;
+  ptx::Module module;
+  launch::Plan plan;
+  base::Findings findings;                      // warnings of check; why there are no resources
+  std::vector<toolchain::Resources> resources;  // empty where it could not be assembled
+  std::map<std::string, std::string> digests;   // code digest by entry; empty likewise
+};
+
+// A user's foo.cu is compiled by nvcc for `target`, a foo.ptx is read; a task of the repository has its [[baseline]]
+// files. Its resources and digests come from `ptxas`, where there is one. Errors: what keeps it from being a baseline.
+base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const toolchain::Tool* ptxas);
+
+}  // namespace ptxlab::judge

@@ -1,0 +1,156 @@
+#include "judge/emulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "checkers/registry.h"
+#include "judge/judge_finding.h"
+
+namespace ptxlab::judge {
+namespace {
+
+using launch::ResolvedBuffer;
+
+constexpr const char* kBudgetCode = "RUN0007";  // the engine's: the budget of thread instructions is spent
+
+// The buffers of one run in memory; index by the plan's buffer.
+std::vector<size_t> lay_out(simt::Memory& memory, const launch::ResolvedPlan& plan, const task::CaseData& data) {
+  std::vector<size_t> indices;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const ResolvedBuffer& buffer = plan.buffers[i];
+    bool writable = buffer.role != ResolvedBuffer::Role::in;
+    indices.push_back(memory.allocate(buffer.name, buffer.bytes, buffer.init, writable));
+    if (i >= data.inputs.size() || data.inputs[i].empty()) continue;
+    auto& allocation = memory.allocation(indices.back());
+    std::copy(data.inputs[i].begin(), data.inputs[i].end(), allocation.data.begin());
+  }
+  return indices;
+}
+
+void collect(CaseRun& run, const simt::Memory& memory, const std::vector<size_t>& indices,
+             const launch::ResolvedPlan& plan, const task::CaseData& data) {
+  size_t count = data.binding.buffers.size();
+  run.outputs.resize(count);
+  run.defined.resize(count);
+  for (size_t i = 0; i < count; ++i) {
+    const auto& allocation = memory.allocation(indices[i]);
+    switch (plan.buffers[i].role) {
+      case ResolvedBuffer::Role::out:
+      case ResolvedBuffer::Role::inout:
+        run.outputs[i] = allocation.data;
+        run.defined[i] = allocation.defined;
+        break;
+      case ResolvedBuffer::Role::in:
+        if (allocation.data != data.inputs[i]) run.modified.push_back(plan.buffers[i].name);
+        break;
+      case ResolvedBuffer::Role::scratch: break;
+    }
+  }
+}
+
+void append(base::Findings& to, base::Findings from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+// The message with every number as '#', so that addresses and counts do not make findings differ.
+std::string shape_of(std::string_view message) {
+  std::string shape;
+  for (size_t i = 0; i < message.size(); ++i) {
+    bool digit = message[i] >= '0' && message[i] <= '9';
+    if (!digit)
+      shape += message[i];
+    else if (shape.empty() || shape.back() != '#')
+      shape += '#';
+  }
+  return shape;
+}
+
+}  // namespace
+
+CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
+                 const task::CaseData& data, const CaseOptions& options) {
+  CaseRun run;
+  auto program = engine.load(module);
+  if (!program) {
+    run.supported = false;
+    run.findings = program.findings();
+    return run;
+  }
+  simt::Memory memory(options.seed);
+  std::vector<size_t> indices = lay_out(memory, plan, data);
+  std::vector<std::unique_ptr<simt::Observer>> observers;
+  if (options.checkers) {
+    for (const auto& checker : checkers::all_checkers()) observers.push_back(checker.make());
+  }
+  std::vector<simt::Observer*> watching;
+  for (const auto& observer : observers) watching.push_back(observer.get());
+  simt::RunOptions how;
+  how.check = simt::CheckLevel::defined;
+  how.seed = options.seed;
+  how.budget = options.budget;
+  run.completed = true;
+  for (const auto& launch : plan.launches) {
+    auto report = (*program)->run(launch, indices, memory, how, watching);
+    append(run.findings, std::move(report.findings));
+    run.profile.add(report.profile);
+    run.thread_instructions += report.thread_instructions;
+    run.supported = run.supported && report.supported;
+    run.completed = run.completed && report.completed;
+    if (!run.completed || !run.supported) break;
+  }
+  run.endless =
+      std::any_of(run.findings.begin(), run.findings.end(), [](const auto& f) { return f.code == kBudgetCode; });
+  for (const auto& observer : observers) append(run.findings, observer->findings());
+  collect(run, memory, indices, plan, data);
+  return run;
+}
+
+std::vector<uint32_t> unexecuted_lines(const ptx::Module& module, const analysis::Profile& profile) {
+  std::set<uint32_t> lines, executed;
+  for (const auto& counts : profile.functions) {
+    const ptx::Function* function = module.function(counts.function);
+    if (!function) continue;
+    for (size_t i = 0; i < function->body.size(); ++i) {
+      const ptx::Instruction* instruction = function->body[i].instruction();
+      if (!instruction) continue;
+      bool ran = i < counts.statements.size() && counts.statements[i].warps > 0;
+      (ran ? executed : lines).insert(instruction->line);
+    }
+  }
+  std::vector<uint32_t> result;
+  std::set_difference(lines.begin(), lines.end(), executed.begin(), executed.end(), std::back_inserter(result));
+  return result;
+}
+
+base::Findings merge_findings(const std::vector<base::Findings>& findings, const std::vector<std::string>& labels) {
+  struct Merged {
+    base::Finding first;
+    size_t label;  // of the first case
+    std::set<size_t> cases;
+  };
+  std::map<std::string, size_t> index;
+  std::vector<Merged> merged;
+  for (size_t i = 0; i < findings.size(); ++i) {
+    for (const auto& finding : findings[i]) {
+      std::string key = fmt::format("{}|{}|{}|{}|{}", finding.code, finding.place.file, finding.place.line,
+                                    finding.place.column, shape_of(finding.message));
+      auto [at, fresh] = index.emplace(key, merged.size());
+      if (fresh) merged.push_back({finding, i, {}});
+      merged[at->second].cases.insert(i);
+    }
+  }
+  base::Findings result;
+  for (auto& one : merged) {
+    one.first.message += one.cases.size() == 1
+                             ? fmt::format(" (case {})", labels[one.label])
+                             : fmt::format(" (case {} and {} more)", labels[one.label], one.cases.size() - 1);
+    result.push_back(std::move(one.first));
+  }
+  return result;
+}
+
+}  // namespace ptxlab::judge

@@ -1,0 +1,49 @@
+// One case of a task on the CPU engine: memory laid out, launches in order, every checker watching, and what came of
+// it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "base/finding.h"
+#include "launch/plan.h"
+#include "launch/resolved.h"
+#include "ptx/module.h"
+#include "simt/engine.h"
+#include "task/case.h"
+
+namespace ptxlab::judge {
+
+struct CaseOptions {
+  uint64_t seed = 1;                // schedule, addresses, poison
+  uint64_t budget = 2'000'000'000;  // thread instructions of a launch
+  bool checkers = true;             // false: bounds and definedness only, which the engine itself watches
+};
+
+struct CaseRun {
+  bool supported = true;  // false: `findings` say which form the engine lacks
+  bool completed = false;
+  base::Findings findings;  // engine and checkers
+  analysis::Profile profile;
+  uint64_t thread_instructions = 0;
+  std::vector<std::vector<uint8_t>> outputs;  // by the task's buffers; empty for inputs
+  std::vector<std::vector<uint8_t>>
+      defined;  // beside them: 0xff where a byte was written with a defined value; empty: everywhere
+  std::vector<std::string> modified;  // inputs whose bytes are not what they were
+  bool endless = false;               // stopped by the budget
+  bool faulted() const { return !completed || base::has_error(findings); }
+};
+
+CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
+                 const task::CaseData& data, const CaseOptions& options);
+
+// Lines of the launched entries, and of the functions that they may call, whose instructions no run of the profile
+// issued.
+std::vector<uint32_t> unexecuted_lines(const ptx::Module& module, const analysis::Profile& profile);
+
+// The same finding from many cases becomes one that says how many: equal in code, place and the words of the message
+// (numbers apart). `labels[i]` names the case of `findings[i]`.
+base::Findings merge_findings(const std::vector<base::Findings>& findings, const std::vector<std::string>& labels);
+
+}  // namespace ptxlab::judge

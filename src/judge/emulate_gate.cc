@@ -1,0 +1,204 @@
+#include "judge/emulate_gate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+
+#include "base/thread_pool.h"
+#include "judge/emulate.h"
+#include "judge/judge_finding.h"
+
+namespace ptxlab::judge {
+namespace {
+
+using base::Severity;
+using record::GateStatus;
+using record::OutcomeName;
+
+// A candidate may do this many times the baseline's work before it counts as endless, and at least this much of it.
+constexpr uint64_t kBudgetFactor = 64, kBudgetLeast = 20'000'000, kBudgetMost = 2'000'000'000;
+// Cases that take no more thread instructions than this run under a second schedule too.
+constexpr uint64_t kSecondScheduleMost = 2'000'000;
+// After this many endless cases the rest is not run: each costs its whole budget.
+constexpr int kEndlessMost = 2;
+
+std::string first_error(const base::Findings& findings) {
+  for (const auto& finding : findings) {
+    if (finding.severity == Severity::error) return finding.message;
+  }
+  return "did not run to its end";
+}
+
+// What became of one case.
+struct Ran {
+  std::vector<CaseRun> runs;  // one a schedule
+  CaseVerdict verdict;
+  bool done = false;
+  std::string trouble;  // the engine itself failed
+
+  const CaseRun* fault() const {
+    auto at = std::find_if(runs.begin(), runs.end(), [](const CaseRun& run) { return run.faulted(); });
+    return at == runs.end() ? nullptr : &*at;
+  }
+  const CaseRun* unsupported() const {
+    auto at = std::find_if(runs.begin(), runs.end(), [](const CaseRun& run) { return !run.supported; });
+    return at == runs.end() ? nullptr : &*at;
+  }
+  bool endless() const {
+    return std::any_of(runs.begin(), runs.end(), [](const CaseRun& run) { return run.endless; });
+  }
+};
+
+class Gate {
+ public:
+  explicit Gate(const EmulateInput& input) : input_(input), ran_(input.prepared.cases.size()) {}
+
+  EmulateResult run() {
+    std::atomic<int> endless{0};
+    base::parallel_for(ran_.size(), input_.threads, [&](size_t i) {
+      if (endless >= kEndlessMost) return;
+      try {
+        run_case_of(i);
+      } catch (const std::exception& error) {
+        ran_[i].trouble = error.what();
+      }
+      if (ran_[i].endless()) ++endless;
+    });
+    if (stopped_by_trouble() || stopped_by_lack()) return std::move(result_);
+    collect();
+    decide();
+    return std::move(result_);
+  }
+
+ private:
+  std::string label(size_t i) const { return input_.prepared.cases[i].data.what.label(); }
+
+  void run_case_of(size_t i) {
+    const PreparedCase& one = input_.prepared.cases[i];
+    Ran& ran = ran_[i];
+    auto engine = input_.engine();
+    CaseOptions how;
+    how.seed = input_.seed + 2 * i;
+    uint64_t wanted = one.baseline_instructions ? one.baseline_instructions * kBudgetFactor : kBudgetMost;
+    how.budget = std::clamp(wanted, kBudgetLeast, kBudgetMost);
+    for (int schedule = 0; schedule < 2; ++schedule, ++how.seed) {
+      ran.runs.push_back(run_case(*engine, input_.module, input_.plans[i], one.data, how));
+      CaseRun& run = ran.runs.back();
+      if (input_.prepared.task.user && run.completed && run.faulted()) excuse(*engine, one, how, run);
+      if (!run.supported || run.faulted()) break;
+      ran.verdict = compare_case(input_.prepared.task, one, run);
+      if (!ran.verdict.right || run.thread_instructions > kSecondScheduleMost) break;
+    }
+    ran.done = true;
+  }
+
+  // What the checkers say of the user's own kernel is not held against a candidate made from it.
+  void excuse(simt::Engine& engine, const PreparedCase& one, const CaseOptions& how, CaseRun& run) const {
+    auto plan = launch::resolve(input_.baseline.plan, input_.baseline.module, one.data.binding);
+    if (!plan) return;
+    CaseRun own = run_case(engine, input_.baseline.module, *plan, one.data, how);
+    if (!own.completed) return;
+    for (auto& finding : run.findings) {
+      bool too = std::any_of(own.findings.begin(), own.findings.end(), [&](const base::Finding& f) {
+        return f.severity == Severity::error && f.code == finding.code;
+      });
+      if (!too || finding.severity != Severity::error) continue;
+      finding.severity = Severity::warning;
+      finding.message += "; your own kernel does so too";
+    }
+  }
+
+  bool stopped_by_trouble() {
+    for (size_t i = 0; i < ran_.size(); ++i) {
+      if (ran_[i].trouble.empty()) continue;
+      result_.findings.push_back(judge_finding(
+          "JDG0001", Severity::error, fmt::format("the engine failed in case {}: {}", label(i), ran_[i].trouble)));
+    }
+    if (result_.findings.empty()) return false;
+    result_.status = GateStatus::failed;
+    result_.outcome = OutcomeName::infrastructure;
+    result_.outcome_reason = result_.findings.front().message;
+    return true;
+  }
+
+  // The engine has no handler for something that the candidate uses: no verdict on the candidate.
+  bool stopped_by_lack() {
+    for (const Ran& ran : ran_) {
+      const CaseRun* run = ran.unsupported();
+      if (!run) continue;
+      for (base::Finding finding : run->findings) {
+        finding.severity = std::min(finding.severity, Severity::warning);
+        result_.findings.push_back(std::move(finding));
+      }
+      result_.status = GateStatus::skipped;
+      result_.reason = run->findings.empty() ? "the engine lacks an instruction of it" : run->findings.front().message;
+      return true;
+    }
+    return false;
+  }
+
+  void collect() {
+    std::vector<base::Findings> findings;
+    std::vector<std::string> labels;
+    analysis::Profile profile;
+    for (size_t i = 0; i < ran_.size(); ++i) {
+      const Ran& ran = ran_[i];
+      record::CaseResult made{label(i), false, "not run: other cases did not end"};
+      for (const CaseRun& run : ran.runs) {
+        findings.push_back(run.findings);
+        labels.push_back(made.label);
+        profile.add(run.profile);
+      }
+      findings.push_back(ran.verdict.findings);
+      labels.push_back(made.label);
+      if (const CaseRun* fault = ran.fault()) {
+        made.summary = first_error(fault->findings);
+      } else if (ran.done) {
+        made.right = ran.verdict.right;
+        made.summary = ran.verdict.summary;
+      }
+      result_.cases.push_back(std::move(made));
+    }
+    result_.findings = merge_findings(findings, labels);
+    result_.unexecuted_lines = unexecuted_lines(input_.module, profile);
+  }
+
+  void decide() {
+    size_t faulted = 0, wrong = 0, not_run = 0;
+    std::string first_fault, first_wrong;
+    for (size_t i = 0; i < ran_.size(); ++i) {
+      const auto& made = result_.cases[i];
+      std::string said = fmt::format("{}: {}", made.label, made.summary);
+      if (!ran_[i].done) {
+        ++not_run;
+      } else if (ran_[i].fault()) {
+        if (faulted++ == 0) first_fault = said;
+      } else if (!made.right && wrong++ == 0) {
+        first_wrong = said;
+      }
+    }
+    std::string of = fmt::format("of {} case{}", ran_.size(), ran_.size() == 1 ? "" : "s");
+    if (not_run > 0) of += fmt::format(" ({} not run)", not_run);
+    result_.status = faulted + wrong > 0 ? GateStatus::failed : GateStatus::passed;
+    if (faulted > 0) {
+      result_.outcome = OutcomeName::faulted;
+      result_.outcome_reason = fmt::format("{} {} faulted; the first is {}", faulted, of, first_fault);
+    } else if (wrong > 0) {
+      result_.outcome = OutcomeName::wrong;
+      result_.outcome_reason = fmt::format("{} {} came out wrong; the first is {}", wrong, of, first_wrong);
+    }
+    result_.reason = fmt::format("{} {} right", ran_.size() - faulted - wrong - not_run, of);
+  }
+
+  const EmulateInput& input_;
+  std::vector<Ran> ran_;
+  EmulateResult result_;
+};
+
+}  // namespace
+
+EmulateResult run_emulate_gate(const EmulateInput& input) { return Gate(input).run(); }
+
+}  // namespace ptxlab::judge

@@ -1,0 +1,392 @@
+#include "judge/judge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <mutex>
+
+#include "judge/answers.h"
+#include "judge/assemble_gate.h"
+#include "judge/emulate_gate.h"
+#include "judge/judge_finding.h"
+#include "judge/policy.h"
+#include "ptx/verifier.h"
+
+namespace ptxlab::judge {
+namespace {
+
+using base::Severity;
+using record::GateName;
+using record::GateStatus;
+using record::OutcomeName;
+
+// Findings of check where ptxas is known to be silent although the PTX is wrong (it truncates immediates, accepts
+// accesses that are misaligned or out of bounds by a known offset, and lets a register hide a special one).
+constexpr std::string_view kPtxasTooLax[] = {"PTX0109", "PTX0307", "PTX0402", "PTX0403"};
+
+constexpr const char* kNoWorker = "no GPU worker in this version";
+
+// Made once, by whoever comes first; the others wait for it.
+template <class T>
+class Once {
+ public:
+  template <class Make>
+  const base::Result<T>& get(const Make& make) {
+    std::lock_guard lock(mutex_);
+    if (!result_) result_.emplace(make());
+    return *result_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<base::Result<T>> result_;
+};
+
+template <class T>
+class Kept {
+ public:
+  Once<T>& at(const std::string& key) {
+    std::lock_guard lock(mutex_);
+    auto& slot = slots_[key];
+    if (!slot) slot = std::make_unique<Once<T>>();
+    return *slot;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Once<T>>> slots_;
+};
+
+std::string key_of(const task::Task& task, const isa::Target& target) {
+  return fmt::format("{}|{}|{}|{}|{}", task.name, task.version, task.file.string(), task.folder.string(),
+                     target.name());
+}
+
+std::string first_message(const base::Findings& findings) {
+  for (const auto& finding : findings) {
+    if (finding.severity == Severity::error) return finding.message;
+  }
+  return findings.empty() ? "" : findings.front().message;
+}
+
+void append(base::Findings& to, const base::Findings& from) { to.insert(to.end(), from.begin(), from.end()); }
+
+// Milliseconds since it was made, added to a gate when it goes.
+class GateClock {
+ public:
+  explicit GateClock(record::Gate& gate) : gate_(gate) {}
+  ~GateClock() {
+    gate_.milliseconds += std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  record::Gate& gate_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+struct Judge::State {  // what is kept of tasks
+  Parts parts;
+  Kept<Baseline> baselines;
+  Kept<PreparedTask> prepared;
+
+  const toolchain::Tool* ptxas() const { return parts.ptxas ? &*parts.ptxas : nullptr; }
+  const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
+    return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, ptxas()); });
+  }
+  const base::Result<PreparedTask>& cases(const task::Task& task, const Baseline& baseline,
+                                          const JudgeOptions& options) {
+    std::string key = fmt::format("{}|{}", key_of(task, baseline.target), options.seed);
+    return prepared.at(key).get([&] {
+      return prepare(task, baseline, {options.seed, options.threads, parts.engine, parts.reference});
+    });
+  }
+};
+
+namespace {
+
+// One candidate on its way through the gates. Every step says whether the next one may follow.
+class Judgement {
+ public:
+  Judgement(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options,
+            const toolchain::Tool* ptxas)
+      : task_(task), candidate_(candidate), options_(options), ptxas_(ptxas) {
+    verdict_.task = task.name;
+  }
+
+  record::Verdict take() && { return std::move(verdict_); }
+  record::Gate& gate(GateName name) { return verdict_.gate(name); }
+  const isa::Target& target() const { return target_; }
+  bool wants(GateName name) const { return options_.until >= name; }
+
+  // Trouble of the machine or the task, said in `name` and never held against the candidate.
+  void trouble(GateName name, const base::Findings& findings) {
+    append(gate(name).findings, findings);
+    end(name, OutcomeName::infrastructure, first_message(findings));
+  }
+
+  bool choose_target() {
+    auto target = judged_target(task_, options_.target);
+    if (!target) {
+      trouble(GateName::check, target.findings());
+      return false;
+    }
+    target_ = *target;
+    verdict_.target = target_.name();
+    return true;
+  }
+
+  // Parse and verify. What ptxas makes of the text decides whether an error is the candidate's or the table's.
+  bool check_text() {
+    auto checked = ptx::check(candidate_.ptx, options_.ptx_file);
+    append(gate(GateName::check).findings, checked.findings);
+    if (checked.ok()) {
+      module_ = std::move(checked.module);
+      return true;
+    }
+    if (!all_known_lax(checked.findings) && ptxas_ && ptxas_takes_it(checked.module)) {
+      gate(GateName::check)
+          .findings.push_back(judge_finding("JDG0004", Severity::error,
+                                            "check and ptxas disagree: ptxas takes this text",
+                                            "not shown to be the candidate's fault: please report the text"));
+      end(GateName::check, OutcomeName::infrastructure, "check and ptxas disagree: " + first_message(checked.findings));
+      return false;
+    }
+    auto errors = std::count_if(checked.findings.begin(), checked.findings.end(),
+                                [](const auto& f) { return f.severity == Severity::error; });
+    end(GateName::check, OutcomeName::malformed,
+        fmt::format("{} error{}; the first: {}", errors, errors == 1 ? "" : "s", first_message(checked.findings)));
+    return false;
+  }
+
+  bool check_policy_and_plan(const Baseline& baseline) {
+    baseline_ = &baseline;
+    auto plan = candidate_.plan ? launch::read_plan(*candidate_.plan, options_.plan_file)
+                                : base::Result<launch::Plan>(baseline.plan);
+    if (!plan) {
+      append(gate(GateName::check).findings, plan.findings());
+      end(GateName::check, OutcomeName::malformed, "the plan is malformed: " + first_message(plan.findings()));
+      return false;
+    }
+    plan_ = std::move(*plan);
+    return obeys(check_policy(module_, task_, target_, initialised_bytes(baseline.module)));
+  }
+
+  // The plan for every case and timed size, and what the brief demands of module and launches.
+  bool check_launches(const PreparedTask& prepared) {
+    prepared_ = &prepared;
+    verdict_.oracle = prepared.oracle;
+    for (const task::CaseData* data : all_data()) {
+      auto resolved = launch::resolve(plan_, module_, data->binding);
+      if (!resolved) {
+        append(gate(GateName::check).findings, resolved.findings());
+        end(GateName::check, OutcomeName::malformed,
+            fmt::format("the plan does not fit at {}: {}", data->what.label(), first_message(resolved.findings())));
+        return false;
+      }
+      plans_.push_back(std::move(*resolved));
+    }
+    return obeys(check_constraints(module_, plans_, options_.constraints));
+  }
+
+  void check_passed() { gate(GateName::check).status = GateStatus::passed; }
+
+  bool assemble() {
+    std::vector<launch::ResolvedPlan> theirs;
+    for (const task::CaseData* data : all_data()) {
+      auto resolved = launch::resolve(baseline_->plan, baseline_->module, data->binding);
+      if (!resolved) break;
+      theirs.push_back(std::move(*resolved));
+    }
+    AssembleInput input{candidate_.ptx, options_.ptx_file,    module_, plan_, plans_, theirs,
+                        *baseline_,     options_.constraints, ptxas_};
+    AssembleResult result = run_assemble_gate(input);
+    verdict_.resources = std::move(result.resources);
+    verdict_.code_digest = std::move(result.code_digest);
+    return took(GateName::assemble, result);
+  }
+
+  bool emulate(const EmulateInput& input) {
+    append(gate(GateName::emulate).findings, prepared_->findings);
+    EmulateResult result = run_emulate_gate(input);
+    verdict_.cases = std::move(result.cases);
+    verdict_.unexecuted_lines = std::move(result.unexecuted_lines);
+    return took(GateName::emulate, result);
+  }
+
+  void skip(GateName name, std::string reason) {
+    if (!wants(name)) return;
+    gate(name).status = GateStatus::skipped;
+    gate(name).reason = std::move(reason);
+  }
+
+  // No effect: the later gates have nothing to find out.
+  void skip_after_assemble() {
+    for (GateName name : {GateName::emulate, GateName::execute, GateName::time}) skip(name, verdict_.reason);
+  }
+
+  // Every gate that ran has passed.
+  void passed() {
+    std::string ran, skipped;
+    for (const auto& one : verdict_.gates) {
+      std::string& list = one.status == GateStatus::passed ? ran : skipped;
+      if (one.status != GateStatus::passed && one.status != GateStatus::skipped) continue;
+      if (!list.empty()) list += ", ";
+      list += name_of(one.name);
+    }
+    verdict_.outcome = OutcomeName::unverified;
+    verdict_.reason = fmt::format("passed {}{}{}", ran, skipped.empty() ? "" : "; skipped ", skipped);
+  }
+
+  const ptx::Module& module() const { return module_; }
+  const std::vector<launch::ResolvedPlan>& plans() const { return plans_; }
+  OutcomeName outcome() const { return verdict_.outcome; }
+
+ private:
+  void end(GateName name, OutcomeName outcome, std::string reason) {
+    gate(name).status = GateStatus::failed;
+    verdict_.outcome = outcome;
+    verdict_.reason = std::move(reason);
+  }
+
+  bool obeys(const base::Findings& findings) {
+    append(gate(GateName::check).findings, findings);
+    if (!base::has_error(findings)) return true;
+    end(GateName::check, OutcomeName::rejected, first_message(findings));
+    return false;
+  }
+
+  template <class GateResult>
+  bool took(GateName name, const GateResult& result) {
+    append(gate(name).findings, result.findings);
+    gate(name).status = result.status;
+    gate(name).reason = result.reason;
+    if (!result.outcome) return true;
+    verdict_.outcome = *result.outcome;
+    verdict_.reason = result.outcome_reason;
+    return false;
+  }
+
+  // Of the cases, then of the timed sizes: the order of plans_.
+  std::vector<const task::CaseData*> all_data() const {
+    std::vector<const task::CaseData*> all;
+    if (!prepared_) return all;
+    for (const auto& one : prepared_->cases) all.push_back(&one.data);
+    for (const auto& one : prepared_->timed) all.push_back(&one);
+    return all;
+  }
+
+  static bool all_known_lax(const base::Findings& findings) {
+    return std::all_of(findings.begin(), findings.end(), [](const base::Finding& f) {
+      return f.severity != Severity::error ||
+             std::find(std::begin(kPtxasTooLax), std::end(kPtxasTooLax), f.code) != std::end(kPtxasTooLax);
+    });
+  }
+
+  bool ptxas_takes_it(const ptx::Module& module) const {
+    toolchain::AssembleOptions how;
+    how.target = module.target.sm ? module.target : target_;
+    return toolchain::assemble(*ptxas_, candidate_.ptx, options_.ptx_file, how).ok();
+  }
+
+  const task::Task& task_;
+  const record::Candidate& candidate_;
+  const JudgeOptions& options_;
+  const toolchain::Tool* ptxas_;
+  record::Verdict verdict_;
+  isa::Target target_;
+  ptx::Module module_;
+  launch::Plan plan_;
+  const Baseline* baseline_ = nullptr;
+  const PreparedTask* prepared_ = nullptr;
+  std::vector<launch::ResolvedPlan> plans_;
+};
+
+// The gates in order. `state` gives what is known of the task; `judgement` holds what comes of the candidate.
+void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOptions& options, Judgement& judgement) {
+  const PreparedTask* prepared = nullptr;
+  const Baseline* baseline = nullptr;
+  {
+    GateClock clock(judgement.gate(GateName::check));
+    if (!judgement.choose_target() || !judgement.check_text()) return;
+    const auto& read = state.baseline(task, judgement.target());
+    if (!read) return judgement.trouble(GateName::check, read.findings());
+    baseline = &*read;
+    if (!judgement.check_policy_and_plan(*baseline)) return;
+  }
+  // Preparing belongs to the task, not to a gate of the candidate.
+  const auto& cases = state.cases(task, *baseline, options);
+  bool unjudgeable = !cases && cases.findings().front().code == "JDG0010";
+  if (!cases && !unjudgeable) return judgement.trouble(GateName::check, cases.findings());
+  {
+    GateClock clock(judgement.gate(GateName::check));
+    if (cases) prepared = &*cases;
+    if (prepared && !judgement.check_launches(*prepared)) return;
+    judgement.check_passed();
+  }
+  if (judgement.wants(GateName::assemble)) {
+    GateClock clock(judgement.gate(GateName::assemble));
+    if (!judgement.assemble()) {
+      if (judgement.outcome() == OutcomeName::same) judgement.skip_after_assemble();
+      return;
+    }
+  }
+  if (judgement.wants(GateName::emulate)) {
+    GateClock clock(judgement.gate(GateName::emulate));
+    if (!prepared) {
+      judgement.skip(GateName::emulate, first_message(cases.findings()));
+    } else if (!judgement.emulate({*prepared, *baseline, judgement.module(), judgement.plans(), options.seed,
+                                   options.threads, state.parts.engine})) {
+      return;
+    }
+  }
+  judgement.skip(GateName::execute, kNoWorker);
+  judgement.skip(GateName::time, kNoWorker);
+  judgement.passed();
+}
+
+}  // namespace
+
+Parts installed_parts() {
+  Parts parts;
+  parts.engine = [] { return simt::make_simt_engine(); };
+  parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
+  parts.ptxas = toolchain::installed().ptxas;
+  return parts;
+}
+
+Judge::Judge(Parts parts) : state_(std::make_unique<State>()) { state_->parts = std::move(parts); }
+Judge::~Judge() = default;
+
+record::Verdict Judge::judge(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options) {
+  Judgement judgement(task, candidate, options, state_->ptxas());
+  try {
+    judge_in_order(*state_, task, options, judgement);
+  } catch (const std::exception& error) {
+    judgement.trouble(GateName::check,
+                      {judge_finding("JDG0001", Severity::error, fmt::format("the judge failed: {}", error.what()),
+                                     "not the candidate's fault: please report it")});
+  }
+  return std::move(judgement).take();
+}
+
+base::Result<const Baseline*> Judge::baseline(const task::Task& task, const isa::Target& target) {
+  const auto& made = state_->baseline(task, target);
+  if (!made) return made.findings();
+  return &*made;
+}
+
+base::Result<isa::Target> judged_target(const task::Task& task, const std::optional<isa::Target>& wanted) {
+  if (wanted) return *wanted;
+  if (!task.targets.empty()) {
+    if (auto target = isa::target_named(task.targets.front())) return *target;
+  }
+  return judge_finding("JDG0003", Severity::error,
+                       fmt::format("the task '{}' names no target that is known", task.name),
+                       "say which with --target");
+}
+
+}  // namespace ptxlab::judge

@@ -1,0 +1,61 @@
+// The judge: takes a candidate through the gates in order and says what came of it. It is the only place where an
+// outcome is decided, and it always answers: trouble of this machine becomes the outcome `infrastructure`, never an
+// exception and never a pass. A judge keeps what it learned of a task (the baseline, the cases, the right answers), so
+// that judging many candidates of one task costs the candidates' own work only. Thread-safe: several threads may judge
+// at once.
+#pragma once
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "isa/target.h"
+#include "judge/baseline.h"
+#include "record/record.h"
+#include "simt/engine.h"
+#include "task/oracle.h"
+#include "task/task.h"
+#include "toolchain/toolchain.h"
+
+namespace ptxlab::judge {
+
+struct JudgeOptions {
+  std::optional<isa::Target> target;                // absent: the task's first
+  record::GateName until = record::GateName::time;  // the last gate that runs; later ones stay `not_run`
+  record::Constraints constraints;
+  uint64_t seed = 1;
+  size_t threads = 0;                      // for the cases of one candidate; 0: the machine's cores
+  std::string ptx_file = "candidate.ptx";  // the names that findings carry
+  std::string plan_file = "candidate.plan.toml";
+};
+
+// What a judge works with; tests put others in their place.
+struct Parts {
+  std::function<std::unique_ptr<simt::Engine>()> engine;
+  std::function<base::Result<std::unique_ptr<task::Oracle>>(const task::Task&)> reference;
+  std::optional<toolchain::Tool> ptxas;
+};
+Parts installed_parts();
+
+class Judge {
+ public:
+  explicit Judge(Parts parts = installed_parts());
+  ~Judge();
+
+  record::Verdict judge(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options);
+
+  // What the candidates are compared with: for briefs, and to have a user's kernel compiled once. The pointer lives as
+  // long as the judge. Errors: CUC0001 no nvcc and others of toolchain.h, FILE0001, PLAN00xx, PTX0xxx.
+  base::Result<const Baseline*> baseline(const task::Task& task, const isa::Target& target);
+
+  struct State;  // judge.cc's own
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+// The target a candidate of `task` is judged for. Error: JDG0003, no target given and none in the task.
+base::Result<isa::Target> judged_target(const task::Task& task, const std::optional<isa::Target>& wanted);
+
+}  // namespace ptxlab::judge
