@@ -54,18 +54,50 @@ void Report::add(Code code, base::Severity severity, base::Span span, std::strin
 
 bool Report::full() const { return errors_ == kMaxFindings; }
 
-base::Findings Report::take() {
-  std::stable_sort(findings_.begin(), findings_.end(), [](const base::Finding& a, const base::Finding& b) {
+namespace {
+
+void sort_by_place(base::Findings& findings) {
+  std::stable_sort(findings.begin(), findings.end(), [](const base::Finding& a, const base::Finding& b) {
     return std::tie(a.place.line, a.place.column) < std::tie(b.place.line, b.place.column);
   });
-  if (cut_) {
-    findings_.push_back({spelling(Code::too_many_findings), base::Severity::note, {file_, 0, 0, 0},
-                         fmt::format("more than {} findings; the others are not listed", kMaxFindings),
-                         "mend the first ones: later ones often follow from them", {}});
-  }
+}
+
+base::Finding cut_note(std::string file) {
+  return {spelling(Code::too_many_findings), base::Severity::note, {std::move(file), 0, 0, 0},
+          fmt::format("more than {} findings; the others are not listed", kMaxFindings),
+          "mend the first ones: later ones often follow from them", {}};
+}
+
+}  // namespace
+
+base::Findings Report::take() {
+  sort_by_place(findings_);
+  if (cut_) findings_.push_back(cut_note(file_));
   errors_ = 0;
   cut_ = false;
   return std::exchange(findings_, {});
+}
+
+base::Findings merged(base::Findings first, base::Findings second) {
+  auto is_note = [](const base::Finding& finding) { return finding.code == spelling(Code::too_many_findings); };
+  bool cut = false;
+  base::Findings all;
+  for (auto* part : {&first, &second}) {
+    for (auto& finding : *part) {
+      if (is_note(finding)) cut = true;
+      else all.push_back(std::move(finding));
+    }
+  }
+  sort_by_place(all);
+  if (all.size() > kMaxFindings) {
+    // Errors are kept before warnings.
+    cut = true;
+    std::stable_partition(all.begin(), all.end(), [](const base::Finding& f) { return f.severity == base::Severity::error; });
+    all.resize(kMaxFindings);
+    sort_by_place(all);
+  }
+  if (cut && !all.empty()) all.push_back(cut_note(all.front().place.file));
+  return all;
 }
 
 }  // namespace ptxlab::ptx

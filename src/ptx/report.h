@@ -41,6 +41,9 @@ class Report {
   bool cut_ = false;  // something was left out
 };
 
+// Two sorted lists as one, sorted and capped like each of them.
+base::Findings merged(base::Findings first, base::Findings second);
+
 // 'text' in quotes for a message, cut at 60 bytes, with bytes that are not printable shown as \xNN.
 std::string quoted(std::string_view text);
 

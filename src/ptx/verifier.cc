@@ -1,16 +1,208 @@
+// Walks every instruction: finds its form in the table, then judges its operands. Modifiers repeat all over a program, so
+// what the table says of each spelling is asked once.
 #include "ptx/verifier.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "ptx/arguments.h"
+#include "ptx/linkage_check.h"
+#include "ptx/memory_check.h"
+#include "ptx/operand_check.h"
 #include "ptx/parser.h"
+#include "ptx/report.h"
 
 namespace ptxlab::ptx {
+namespace {
 
-base::Findings verify(Module&) { return {}; }
+// Instructions that PTX has and that the table may lack. Asked only when the table does not know an opcode: what ptxas may
+// take is a warning, what no PTX has is an error.
+constexpr std::string_view kElsewhere[] = {
+    "applypriority", "atom", "cp",      "createpolicy", "discard", "elect",   "fabric",    "fence",    "getctarank",   "griddepcontrol",
+    "istypep",       "ldmatrix", "ldu",         "mapa",    "match",   "mbarrier",  "membar",   "mma",          "movmatrix",
+    "multimem",      "pmevent", "prefetch",     "prefetchu", "red",   "redux",     "setmaxnreg", "spcompress", "spdecompress",
+    "st",            "stmatrix", "suld",        "suq",     "sured",   "sust",      "tcgen05",  "tensormap",    "tex",
+    "tld4",          "txq",     "vabsdiff",     "vabsdiff2", "vabsdiff4", "vadd", "vadd2",     "vadd4",        "vavrg2",
+    "vavrg4",        "vmad",    "vmax",         "vmax2",   "vmax4",   "vmin",      "vmin2",    "vmin4",        "vset",
+    "vset2",         "vset4",   "vshl",         "vshr",    "vsub",    "vsub2",     "vsub4",    "vote",         "wgmma",
+    "wmma",          "clmad",   "brkpt",        "alloca",  "stacksave", "stackrestore", "nanosleep"};
+
+// The newest PTX version that the table describes; what newer ones add is not called an error.
+constexpr isa::PtxVersion kTableVersion = 90;
+
+struct Known {
+  isa::Match match;
+  std::vector<std::string> refusals;  // by form: why the module's version or target does not admit it
+};
+
+class Verifier {
+ public:
+  explicit Verifier(Module& module) : module_(module), report_(module.source, module.file) {}
+
+  base::Findings run() {
+    for (Function& function : module_.functions) {
+      OperandCheck operands(module_, function);
+      for (Statement& statement : function.body) {
+        if (Instruction* instruction = statement.instruction()) verify(function, operands, *instruction);
+        if (report_.full()) break;
+      }
+    }
+    check_linkage(module_, report_);
+    return report_.take();
+  }
+
+ private:
+  const Known& known(const Instruction& instruction);
+  void verify(const Function& function, const OperandCheck& operands, Instruction& instruction);
+  void no_form(const Instruction& instruction, const isa::Match& match);
+  void report(const Problem& problem);
+  void count_problem(const Instruction& instruction, const isa::Match& match);
+  std::optional<Problem> operand_problem(const OperandCheck& operands, const isa::Form& form, const Arguments& arguments,
+                                         int& right);
+
+  Module& module_;
+  Report report_;
+  std::unordered_map<std::string, Known> known_;
+  std::string key_;
+};
+
+const Known& Verifier::known(const Instruction& instruction) {
+  key_.clear();
+  for (const auto& word : instruction.words) key_ += word;
+  auto [found, added] = known_.try_emplace(key_);
+  Known& entry = found->second;
+  if (!added) return entry;
+  std::vector<std::string_view> words(instruction.words.begin(), instruction.words.end());
+  entry.match = isa::match(words);
+  for (const auto& form : entry.match.forms) {
+    bool headed = module_.version != 0 && module_.target.sm != 0;
+    entry.refusals.push_back(headed ? isa::refusal(form.gate(), module_.version, module_.target) : "");
+  }
+  return entry;
+}
+
+void Verifier::report(const Problem& problem) {
+  report_.add(problem.code, problem.warning ? base::Severity::warning : base::Severity::error, problem.span, problem.message,
+              problem.hint);
+}
+
+// The table has no such form.
+void Verifier::no_form(const Instruction& instruction, const isa::Match& match) {
+  size_t word = std::clamp<int>(match.word, 0, static_cast<int>(instruction.words.size()) - 1);
+  Span span = instruction.word_spans[word];
+  std::string hint = match.suggestion.empty() ? "" : "did you mean " + match.suggestion + "?";
+  bool newer = module_.version > kTableVersion;
+  if (!match.opcode_known) {
+    bool elsewhere = std::find(std::begin(kElsewhere), std::end(kElsewhere), instruction.words[0]) != std::end(kElsewhere);
+    if (elsewhere || newer) {
+      report_.warning(Code::opcode_not_in_table, span, "the table does not describe " + quoted(instruction.words[0]) + " yet",
+                      "nothing is said about this instruction here; ptxas decides");
+    } else {
+      report_.error(Code::unknown_opcode, span, match.problem, hint);
+    }
+    return;
+  }
+  if (newer) return report_.warning(Code::opcode_not_in_table, span, match.problem + "; the table ends at PTX 9.0", hint);
+  bool missing = match.problem.starts_with("a type is missing");
+  // One type for another of the same width is a certain mend.
+  std::vector<base::Edit> fix;
+  if (!missing && isa::type_named(instruction.words[word]) && isa::type_named(match.suggestion))
+    fix.push_back({span, match.suggestion});
+  report_.add(missing ? Code::missing_type : Code::bad_modifier, base::Severity::error, span, match.problem, hint, std::move(fix));
+}
+
+void Verifier::count_problem(const Instruction& instruction, const isa::Match& match) {
+  int least = 99, most = 0;
+  for (const auto& form : match.forms) {
+    OperandCount count = operand_count(form);
+    least = std::min(least, count.least);
+    most = std::max(most, count.most);
+  }
+  auto written = static_cast<int>(instruction.operands.size());
+  Span span = instruction.word_spans[0];
+  if (written > most) span = {instruction.operands[static_cast<size_t>(most)].span.begin, instruction.operands.back().span.end};
+  std::string_view syntax = match.forms[0].row->syntax;
+  report_.error(Code::operand_count, span,
+                least == most ? fmt::format("{} takes {} operand{}, not {}", instruction.words[0], least, least == 1 ? "" : "s", written)
+                              : fmt::format("{} takes {} to {} operands, not {}", instruction.words[0], least, most, written),
+                syntax.empty() ? "" : "its form: " + std::string(syntax));
+}
+
+std::optional<Problem> Verifier::operand_problem(const OperandCheck& operands, const isa::Form& form, const Arguments& arguments,
+                                                 int& right) {
+  right = 0;
+  std::optional<Problem> warning;
+  auto count = static_cast<int>(form.row->operands.size());
+  for (int i = 0; i < count; ++i) {
+    const Operand* operand = arguments.at[static_cast<size_t>(i)];
+    if (!operand) continue;
+    if (operand->kind == Operand::Kind::pair)
+      return Problem{Code::operand_kind, operand->span, "a pair of results cannot stand here", "", false};
+    if (auto problem = operands.check(form, i, *operand)) {
+      if (!problem->warning) return problem;
+      warning = problem;
+    }
+    ++right;
+  }
+  return warning;
+}
+
+void Verifier::verify(const Function& function, const OperandCheck& operands, Instruction& instruction) {
+  if (instruction.guard && function.registers[instruction.guard->reg].type != isa::Type::pred) {
+    const Register& guard = function.registers[instruction.guard->reg];
+    report_.error(Code::guard_not_predicate, instruction.guard->span,
+                  fmt::format("a guard is a predicate, {} is .{}", quoted(guard.name), isa::name_of(guard.type)),
+                  "compare it first: setp.ne.b32 %p, %r, 0");
+  }
+  const Known& entry = known(instruction);
+  if (entry.match.forms.empty()) return no_form(instruction, entry.match);
+
+  // The first form whose operands are right, one that version and target admit before others; else the nearest.
+  int best = -1, best_rank = -1;
+  std::optional<Problem> best_problem;
+  Arguments best_arguments;
+  for (size_t i = 0; i < entry.match.forms.size(); ++i) {
+    const isa::Form& form = entry.match.forms[i];
+    Arguments arguments = arguments_of(instruction, form);
+    if (!arguments.fits) continue;
+    int right = 0;
+    auto problem = operand_problem(operands, form, arguments, right);
+    bool error = problem && !problem->warning;
+    int rank = (error ? right : 1000) + (entry.refusals[i].empty() && !error ? 1000 : 0);
+    if (rank <= best_rank) continue;
+    best = static_cast<int>(i);
+    best_rank = rank;
+    best_problem = std::move(problem);
+    best_arguments = arguments;
+    if (rank == 2000) break;
+  }
+  if (best < 0) return count_problem(instruction, entry.match);
+  instruction.form = entry.match.forms[static_cast<size_t>(best)];
+  if (best_problem) {
+    report(*best_problem);
+    if (!best_problem->warning) return;
+  }
+  if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty()) {
+    report_.error(Code::gate, {instruction.word_spans.front().begin, instruction.word_spans.back().end},
+                  fmt::format("{}{} {}", instruction.form.row->opcode, isa::spelling(instruction.form), refusal),
+                  fmt::format("the module says .version {}.{} and .target {}", module_.version / 10, module_.version % 10,
+                              module_.target.name()));
+  }
+  check_memory(operands, instruction, best_arguments, report_);
+  check_call(module_, function, instruction, report_);
+  check_special_operands(instruction, best_arguments, report_);
+}
+
+}  // namespace
+
+base::Findings verify(Module& module) { return Verifier(module).run(); }
 
 Checked check(std::string_view source, std::string_view file) {
   Parsed parsed = parse(source, file);
   base::Findings more = verify(parsed.module);
-  parsed.findings.insert(parsed.findings.end(), more.begin(), more.end());
-  return {std::move(parsed.module), std::move(parsed.findings)};
+  return {std::move(parsed.module), merged(std::move(parsed.findings), std::move(more))};
 }
 
 }  // namespace ptxlab::ptx
