@@ -156,6 +156,15 @@ int Form::operand_lanes(int operand) const {
   return spec.lanes ? spec.lanes : vector_length();
 }
 
+bool Form::takes_constant(int operand) const {
+  Shape shape = row->operands[operand].shape;
+  if (shape == Shape::immediate) return true;
+  if (shape != Shape::value) return false;
+  Type type = operand_type(operand);
+  if (is_float(type)) return type == Type::f32 || type == Type::f64;
+  return type != Type::none && info(type).lanes == 1;
+}
+
 std::string spelling(const Form& form) {
   std::string text;
   if (!form.row) return text;

@@ -130,9 +130,10 @@ struct Attempt {
   uint32_t filled = 0;
   int matched = 0;
   int first_unmatched = -1;  // index into the modifiers
+  int disorder = 0;          // types or spaces that stand in another order than the row's
   int rank() const {
     int missing = std::popcount(row->mandatory & ~filled);
-    return matched * 64 - missing * 4 + static_cast<int>(row->name.size()) * 64;
+    return matched * 64 - missing * 4 - disorder + static_cast<int>(row->name.size()) * 64;
   }
 };
 
@@ -141,13 +142,23 @@ Attempt attempt(const IndexedRow& row, std::span<const Token> tokens) {
   made.row = &row;
   made.form.row = row.row;
   made.form.taken.fill(-1);
+  int last_type = -1;
   for (size_t word = 0; word < tokens.size(); ++word) {
-    auto fits = [&](const Entry& e) { return e.token == tokens[word] && !(made.filled >> e.slot & 1); };
-    auto found = std::find_if(row.entries.begin(), row.entries.end(), fits);
-    if (found == row.entries.end()) {
+    const Entry* found = nullptr;
+    bool in_order = false;
+    for (const Entry& entry : row.entries) {
+      if (entry.token != tokens[word] || (made.filled >> entry.slot & 1)) continue;
+      bool ordered = row.order[static_cast<size_t>(entry.slot)] != Order::types || entry.slot > last_type;
+      if (found && (in_order || !ordered)) continue;
+      found = &entry;
+      in_order = ordered;
+    }
+    if (!found) {
       if (made.first_unmatched < 0) made.first_unmatched = static_cast<int>(word);
       continue;
     }
+    if (!in_order) ++made.disorder;
+    if (row.order[static_cast<size_t>(found->slot)] == Order::types) last_type = found->slot;
     made.filled |= 1u << found->slot;
     made.form.taken[static_cast<size_t>(found->slot)] = found->choice;
     ++made.matched;
@@ -155,13 +166,16 @@ Attempt attempt(const IndexedRow& row, std::span<const Token> tokens) {
   return made;
 }
 
-std::string listed(const Slot& slot) {
+std::string joined(const std::vector<std::string_view>& words) {
   std::string text;
-  for (const Choice& choice : slot.choices) {
-    if (!text.empty()) text += ", ";
-    text += choice.token;
-  }
+  for (std::string_view word : words) text += fmt::format("{}{}", text.empty() ? "" : ", ", word);
   return text;
+}
+
+std::string listed(const Slot& slot) {
+  std::vector<std::string_view> tokens;
+  for (const Choice& choice : slot.choices) tokens.push_back(choice.token);
+  return joined(tokens);
 }
 
 // The alternative of the same width, where the word is a type; else the one spelt most alike.
@@ -183,22 +197,37 @@ std::string mend(std::string_view word, const Slot& slot) {
   return "";
 }
 
-void missing_slot(const Attempt& best, std::span<const std::string_view> words, Match& match) {
-  for (size_t s = 0; s < best.row->row->slots.size(); ++s) {
-    if (!(best.row->mandatory >> s & 1) || (best.filled >> s & 1)) continue;
-    const Slot& slot = best.row->row->slots[s];
-    match.word = static_cast<int>(words.size()) - 1;
-    if (slot.choices.size() == 1) {
-      match.suggestion = slot.choices[0].token;
-      match.problem = fmt::format("'{}' is missing", match.suggestion);
-    } else {
-      std::string_view what = slot.choices[0].type != Type::none     ? "a type is missing"
-                              : slot.choices[0].space != Space::none ? "a state space is missing"
-                                                                     : "a modifier is missing";
-      match.problem = fmt::format("{}: one of {}", what, listed(slot));
+// The first mandatory slot that is left over; -1: none.
+int first_missing(const Attempt& made) {
+  uint32_t missing = made.row->mandatory & ~made.filled;
+  return missing ? std::countr_zero(missing) : -1;
+}
+
+// `attempts` are equally near: what is missing is anything that would complete one of them.
+void missing_slot(const std::vector<Attempt>& attempts, std::span<const std::string_view> words, Match& match) {
+  const Attempt& best = attempts.front();
+  auto missing_order = [](const Attempt& made) { return made.row->order[static_cast<size_t>(first_missing(made))]; };
+  Order order = missing_order(best);
+  std::vector<std::string_view> tokens;
+  for (const Attempt& made : attempts) {
+    if (missing_order(made) != order) continue;
+    for (const Choice& choice : made.row->row->slots[static_cast<size_t>(first_missing(made))].choices) {
+      if (std::find(tokens.begin(), tokens.end(), choice.token) == tokens.end()) tokens.push_back(choice.token);
     }
+  }
+  match.word = static_cast<int>(words.size()) - 1;
+  if (tokens.size() == 1) {
+    match.suggestion = tokens[0];
+    match.problem = fmt::format("'{}' is missing", tokens[0]);
     return;
   }
+  std::string_view what = "a modifier is missing";
+  switch (order) {
+    case Order::free: break;
+    case Order::types: what = "a type is missing"; break;
+    case Order::spaces: what = "a state space is missing"; break;
+  }
+  match.problem = fmt::format("{}: one of {}", what, joined(tokens));
 }
 
 // A word that some row of the opcode knows, but not together with the others.
@@ -267,8 +296,7 @@ void unknown_name(std::span<const std::string_view> words, const std::vector<Ind
   }
   std::string so_far;
   for (size_t i = 0; i <= depth; ++i) so_far += words[i];
-  std::string list;
-  for (std::string_view word : next) list += fmt::format("{}{}", list.empty() ? "" : ", ", word);
+  std::string list = joined(next);
   if (depth + 1 < words.size()) {
     match.word = static_cast<int>(depth) + 1;
     match.problem = fmt::format("'{}' is not followed by '{}'; it goes on with {}", so_far, words[depth + 1], list);
@@ -303,14 +331,17 @@ void explain(std::span<const std::string_view> words, const std::vector<const In
     if (!(elsewhere && type_named(words[i]))) return;
     break;  // a type that the opcode never takes: the closest row says which it does take
   }
-  Attempt best;
+  std::vector<Attempt> nearest;
   for (const IndexedRow* row : named) {
     Attempt made = attempt(*row, tokens.subspan(row->name.size()));
-    if (!best.row || made.rank() > best.rank()) best = made;
+    if (!nearest.empty() && made.rank() < nearest.front().rank()) continue;
+    if (!nearest.empty() && made.rank() > nearest.front().rank()) nearest.clear();
+    nearest.push_back(made);
   }
+  const Attempt& best = nearest.front();
   size_t first = best.row->name.size() + 1;
   if (best.first_unmatched >= 0) return misfit(best, words, first, tokens.subspan(first - 1), match);
-  if (best.row->mandatory & ~best.filled) return missing_slot(best, words, match);
+  if (first_missing(best) >= 0) return missing_slot(nearest, words, match);
   match.word = static_cast<int>(words.size()) - 1;
   match.problem = broken_constraint(best.form);
   if (match.problem.empty()) {

@@ -288,12 +288,15 @@ class RowParser {
       made->optional = optional;
       first = false;
       rest = trimmed(rest);
-      if (rest.starts_with('|')) {
+      if (rest.starts_with('|') || rest.starts_with("[|")) {
         made->pair = made->destination = true;
-        rest.remove_prefix(1);
+        bool may_miss = eat(rest, "[");
+        eat(rest, "|");
         OperandSpec* second = operand(rest, false);
         if (!second) return;
-        second->optional = second->destination = true;
+        second->optional = may_miss;
+        second->destination = true;
+        if (may_miss && !eat(rest, "]")) return fail("']' is missing", rest);
       }
       while (!rest.empty() && rest.front() == '}') {
         optional = false;
@@ -347,7 +350,8 @@ class RowParser {
     if (eat(rest, "/_")) made.sink_allowed = true;
     if (eat(rest, "+")) made.reads_too = true;
     if (eat(rest, ":")) rule(made, rest);
-    if (eat(rest, "[")) {
+    if (rest.starts_with('[') && !rest.starts_with("[|")) {
+      rest.remove_prefix(1);
       std::string_view count = take_until(rest, ']');
       made.shape = Shape::vector;
       if (count != "vec") {
@@ -369,6 +373,33 @@ class RowParser {
       if (made.present_with < 0) return fail("'?' is followed by the modifier that brings the operand", rest);
       rest.remove_prefix(end);
     }
+    if (eat(rest, "<")) constants(made, take_until(rest, '>'));
+    if (eat(rest, "=")) {
+      size_t end = 0;
+      while (end < rest.size() && (word_char(rest[end]) || rest[end] == '.' || rest[end] == '%')) ++end;
+      made.sample = rest.substr(0, end);
+      rest.remove_prefix(end);
+    }
+  }
+
+  // "0..15", "32..1024%32", "128".
+  constexpr void constants(OperandSpec& made, std::string_view text) {
+    std::string_view whole = text;
+    std::string_view range = take_until(text, '%');
+    made.constants.step = text.empty() ? 1 : static_cast<uint32_t>(number(text, whole));
+    std::string_view low = take_until(range, '.');
+    made.constants.low = made.constants.high = number(low, whole);
+    if (eat(range, ".")) made.constants.high = number(range, whole);
+  }
+
+  constexpr int64_t number(std::string_view text, std::string_view whole) {
+    int64_t value = 0;
+    if (text.empty()) fail("a number is missing", whole);
+    for (char c : text) {
+      if (c < '0' || c > '9') fail("not a number", whole);
+      value = value * 10 + (c - '0');
+    }
+    return value;
   }
 
   static constexpr bool eat(std::string_view& rest, std::string_view piece) {

@@ -8,7 +8,8 @@
 // other stands for itself. The opcode's name is its first word; where it has more (`cp.async.bulk`), a space ends it:
 // "cp.async.bulk .dst.src [dst], [src], size, [mbar];", "exit ;".
 //
-// Operands, separated by commas; `{, b}` is optional, `a|b` a pair whose second half may be missing, `{!}a` negatable,
+// Operands, separated by commas; `{, b}` is optional, `a|b` a pair, `a[|b]` one whose second half may be missing,
+// `{!}a` negatable,
 // `[a]` an address, `[a{}]` an address that takes coordinates, `(a)` call arguments. The first one is a destination if
 // its name begins with d or p, and both halves of a pair are. p and q are predicates. Behind the name may follow, in
 // this order:
@@ -22,6 +23,8 @@
 //   &           special registers and symbols are allowed (mov)
 //   !           register only: no immediate
 //   ?SLOT       the operand is there exactly when the modifier of that slot is (`?hint`)
+//   <RANGE>     which constants are legal: <0..15>, <32..1024%32> (multiples of 32 from 32 on), <128>
+//   =SAMPLE     what an enumeration writes here, where not every name is legal
 //
 // Sets: ".name = { .a, .b @GATE, ... };" separated by `;`.
 // GATE: "7.8:sm_90" first PTX version and target; either may be missing ("7.8", ":sm_90a"); several targets with

@@ -13,17 +13,20 @@ namespace {
 
 #include "isa/rows/sets.inc"
 
+// In the manual's order, which is that of the listings.
+// clang-format off
 constexpr RowText kTexts[] = {
-#include "isa/rows/compare.inc"
-#include "isa/rows/control.inc"
-#include "isa/rows/convert.inc"
+#include "isa/rows/integer.inc"
 #include "isa/rows/float.inc"
 #include "isa/rows/half.inc"
-#include "isa/rows/integer.inc"
+#include "isa/rows/compare.inc"
 #include "isa/rows/logic.inc"
 #include "isa/rows/move.inc"
+#include "isa/rows/convert.inc"
+#include "isa/rows/control.inc"
 #include "isa/rows/synchronize.inc"
 };
+// clang-format on
 
 #undef SECTION
 

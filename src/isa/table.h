@@ -53,6 +53,16 @@ struct TypeRule {
   bool relaxed = false;
 };
 
+// Which constants an operand may be: low, low + step ... high. No limit where step is 0.
+struct ConstantRange {
+  int64_t low = 0;
+  int64_t high = 0;
+  uint32_t step = 0;
+  constexpr bool admits(int64_t value) const {
+    return step == 0 || (value >= low && value <= high && (value - low) % step == 0);
+  }
+};
+
 struct OperandSpec {
   std::string_view name;  // d, a, b, c, p, as in the syntax
   Shape shape = Shape::value;
@@ -62,6 +72,8 @@ struct OperandSpec {
   Space space = Space::none;  // address: its space where the row fixes it
   int8_t present_with =
       -1;  // the slot whose modifier brings this optional operand: a policy with .L2::cache_hint; -1: none
+  std::string_view sample;  // what an enumeration writes here, where not every name is legal; may be empty
+  ConstantRange constants;  // which constants are legal here
   bool destination = false;
   bool reads_too = false;  // a destination whose old value counts (the accumulator of wgmma)
   bool optional = false;
@@ -69,7 +81,7 @@ struct OperandSpec {
   bool sink_allowed = false;  // `_`
   bool names_symbol = false;  // mov: special registers and addresses of symbols too
   bool coordinates = false;   // [a, {coordinates}] of tensor copies
-  bool pair = false;          // first half of "p|q" in setp, shfl, match: the next spec is the optional second half
+  bool pair = false;          // first half of "p|q" in setp, shfl, match: the next spec is the second half
 };
 
 // What an instruction does beyond computing d from its sources.
@@ -136,6 +148,7 @@ struct Form {
   Gate gate() const;                       // the strictest of the row's, its choices' and its constraints'
   Type operand_type(int operand) const;    // the operand's type rule applied; the type of one element for a vector
   Space operand_space(int operand) const;  // of an address operand
+  bool takes_constant(int operand) const;  // an immediate may stand there: not for f16, bf16 and packed types
   int operand_lanes(int operand) const;    // how many elements a vector operand has; 1 for every other
 };
 
