@@ -12,6 +12,7 @@ namespace ptxlab::cli {
 namespace {
 
 constexpr Command kCommands[] = {
+    {"check", "Is this legal PTX? Parse and verify, with a place and a hint for each fault", check},
     {"archive", "What was tried, and what came of it", archive},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };

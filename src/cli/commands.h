@@ -16,6 +16,7 @@ struct Command {
 // All commands in the order in which help lists them: commands.cc.
 std::span<const Command> commands();
 
+int check(Words words);
 int archive(Words words);
 int doctor(Words words);
 
