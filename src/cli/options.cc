@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 
 #include "base/nearest.h"
 #include "cli/output.h"
@@ -40,9 +41,17 @@ Options::~Options() = default;
 namespace {
 
 // One value, taken whole: never split at commas or brackets.
-void describe(CLI::Option* option, std::string_view placeholder) {
+CLI::Option* describe(CLI::Option* option, std::string_view placeholder) {
   option->allow_extra_args(false);
-  option->type_name(std::string(placeholder));
+  return option->type_name(std::string(placeholder));
+}
+
+// The library's own conversion wraps -1 and cuts off what is too large.
+std::string whole_number(const std::string& text) {
+  uint64_t value = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  bool right = error == std::errc() && end == text.data() + text.size();
+  return right ? "" : fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
 }
 
 }  // namespace
@@ -71,7 +80,7 @@ void Options::value(std::string_view option, std::string_view placeholder, std::
 
 void Options::value(std::string_view option, std::string_view placeholder, uint64_t& into, std::string_view help) {
   parser_->known.emplace_back(option);
-  describe(parser_->app.add_option(std::string(option), into, std::string(help)), placeholder);
+  describe(parser_->app.add_option(std::string(option), into, std::string(help)), placeholder)->check(whole_number);
 }
 
 void Options::values(std::string_view option, std::string_view placeholder, std::vector<std::string>& into,
