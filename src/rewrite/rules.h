@@ -1,0 +1,10 @@
+// The rules, each defined in the file that bears its name.
+#pragma once
+#include "rewrite/rule.h"
+
+namespace ptxlab::rewrite {
+
+const Rule* vectorise_rule();
+const Rule* contract_rule();
+
+}  // namespace ptxlab::rewrite
