@@ -10,6 +10,7 @@
 #include "judge/answers.h"
 #include "judge/assemble_gate.h"
 #include "judge/emulate_gate.h"
+#include "judge/estimate_timed.h"
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
 #include "ptx/verifier.h"
@@ -92,6 +93,7 @@ struct Judge::State {  // what is kept of tasks
   Parts parts;
   Kept<Baseline> baselines;
   Kept<PreparedTask> prepared;
+  Kept<TimedEstimate> estimates;  // of the baselines
 
   const toolchain::Tool* ptxas() const { return parts.ptxas ? &*parts.ptxas : nullptr; }
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
@@ -102,6 +104,13 @@ struct Judge::State {  // what is kept of tasks
     std::string key = fmt::format("{}|{}", key_of(task, baseline.target), options.seed);
     return prepared.at(key).get([&] {
       return prepare(task, baseline, {options.seed, options.threads, parts.engine, parts.reference});
+    });
+  }
+  const base::Result<TimedEstimate>& baseline_estimate(const task::Task& task, const Baseline& baseline,
+                                                       const std::vector<task::CaseData>& timed) {
+    return estimates.at(key_of(task, baseline.target)).get([&] {
+      return estimate_timed(
+          {task, timed, baseline.module, baseline.plan, baseline.resources, baseline.target, 1, parts.engine});
     });
   }
 };
@@ -217,6 +226,21 @@ class Judgement {
     return took(GateName::emulate, result);
   }
 
+  // The candidate's time and the baseline's, by the engine's counts. That there is none is a note, not a failure.
+  void estimate(const base::Result<TimedEstimate>& theirs, const base::Result<TimedEstimate>& own) {
+    const base::Result<TimedEstimate>* failed = !theirs ? &theirs : !own ? &own : nullptr;
+    if (failed) {
+      for (base::Finding finding : failed->findings()) {
+        finding.severity = Severity::note;
+        gate(GateName::time).findings.push_back(std::move(finding));
+      }
+      return;
+    }
+    verdict_.estimate = own->whole;
+    verdict_.baseline_estimate = theirs->whole;
+    verdict_.estimated_speedup = estimated_speedup(task_, *theirs, *own);
+  }
+
   void skip(GateName name, std::string reason) {
     if (!wants(name)) return;
     gate(name).status = GateStatus::skipped;
@@ -242,6 +266,8 @@ class Judgement {
   }
 
   const ptx::Module& module() const { return module_; }
+  const launch::Plan& plan() const { return plan_; }
+  const std::vector<toolchain::Resources>& resources() const { return verdict_.resources; }
   const std::vector<launch::ResolvedPlan>& plans() const { return plans_; }
   OutcomeName outcome() const { return verdict_.outcome; }
 
@@ -346,6 +372,10 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   judgement.skip(GateName::execute, kNoWorker);
   judgement.skip(GateName::time, kNoWorker);
   judgement.passed();
+  if (!prepared || prepared->timed.empty() || !judgement.wants(GateName::time)) return;
+  judgement.estimate(state.baseline_estimate(task, *baseline, prepared->timed),
+                     estimate_timed({task, prepared->timed, judgement.module(), judgement.plan(), judgement.resources(),
+                                     judgement.target(), 1, state.parts.engine}));
 }
 
 }  // namespace
@@ -371,6 +401,67 @@ record::Verdict Judge::judge(const task::Task& task, const record::Candidate& ca
                                      "not the candidate's fault: please report it")});
   }
   return std::move(judgement).take();
+}
+
+namespace {
+
+base::Result<record::Estimate> estimate_alone(Judge::State& state, const task::Task& task,
+                                              const record::Candidate& candidate, const JudgeOptions& options) {
+  auto target = judged_target(task, options.target);
+  if (!target) return target.findings();
+  auto checked = ptx::check(candidate.ptx, options.ptx_file);
+  if (!checked.ok()) return checked.findings;
+  const auto& baseline = state.baseline(task, *target);
+  if (!baseline) return baseline.findings();
+  auto plan = candidate.plan ? launch::read_plan(*candidate.plan, options.plan_file)
+                             : base::Result<launch::Plan>(baseline->plan);
+  if (!plan) return plan.findings();
+  std::vector<toolchain::Resources> resources;
+  if (state.ptxas()) {
+    toolchain::AssembleOptions how;
+    how.target = *target;
+    auto assembled = toolchain::assemble(*state.ptxas(), candidate.ptx, options.ptx_file, how);
+    if (!assembled) return assembled.findings();
+    resources = assembled->entries;
+  }
+  std::vector<task::CaseData> timed;
+  for (const auto& one : task.time) {
+    auto bound = task::bind_case(task, task::case_of(one.sizes, options.seed));
+    if (!bound) return bound.findings();
+    timed.push_back(std::move(*bound));
+  }
+  auto made = estimate_timed({task, timed, checked.module, *plan, resources, *target, 1, state.parts.engine});
+  if (!made) return made.findings();
+  return made->whole;
+}
+
+class JudgeEvaluator : public record::Evaluator {
+ public:
+  JudgeEvaluator(Judge& judge, const task::Task& task, JudgeOptions options)
+      : judge_(judge), task_(task), options_(std::move(options)) {}
+  base::Result<record::Estimate> estimate(const record::Candidate& candidate) override {
+    return judge_.estimate(task_, candidate, options_);
+  }
+
+ private:
+  Judge& judge_;
+  const task::Task& task_;
+  JudgeOptions options_;
+};
+
+}  // namespace
+
+base::Result<record::Estimate> Judge::estimate(const task::Task& task, const record::Candidate& candidate,
+                                               const JudgeOptions& options) {
+  try {
+    return estimate_alone(*state_, task, candidate, options);
+  } catch (const std::exception& error) {
+    return judge_finding("JDG0001", Severity::error, fmt::format("the estimate failed: {}", error.what()));
+  }
+}
+
+std::unique_ptr<record::Evaluator> make_evaluator(Judge& judge, const task::Task& task, JudgeOptions options) {
+  return std::make_unique<JudgeEvaluator>(judge, task, std::move(options));
 }
 
 base::Result<const Baseline*> Judge::baseline(const task::Task& task, const isa::Target& target) {

@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "isa/target.h"
 #include "judge/baseline.h"
+#include "record/proposer.h"
 #include "record/record.h"
 #include "simt/engine.h"
 #include "task/oracle.h"
@@ -49,11 +50,19 @@ class Judge {
   // long as the judge. Errors: CUC0001 no nvcc and others of toolchain.h, FILE0001, PLAN00xx, PTX0xxx.
   base::Result<const Baseline*> baseline(const task::Task& task, const isa::Target& target);
 
+  // An estimate without a judgement: for the search of proposers. Whether the candidate is right is not looked at.
+  // Errors: what makes an estimate impossible, with the findings of check.
+  base::Result<record::Estimate> estimate(const task::Task& task, const record::Candidate& candidate,
+                                          const JudgeOptions& options);
+
   struct State;  // judge.cc's own
 
  private:
   std::unique_ptr<State> state_;
 };
+
+// The judge's estimates behind record's interface. `judge` and `task` must outlive it.
+std::unique_ptr<record::Evaluator> make_evaluator(Judge& judge, const task::Task& task, JudgeOptions options);
 
 // The target a candidate of `task` is judged for. Error: JDG0003, no target given and none in the task.
 base::Result<isa::Target> judged_target(const task::Task& task, const std::optional<isa::Target>& wanted);
