@@ -18,7 +18,7 @@ constexpr int kGuessedRegisters = 32;
 constexpr uint64_t kBudget = 400'000'000;  // thread instructions of the few CTAs of one launch
 
 base::Finding impossible(std::string why) {
-  return judge_finding("JDG0020", base::Severity::note, "no estimate of the time: " + std::move(why));
+  return judge_finding("JDG0020", base::Severity::error, "no estimate of the time: " + std::move(why));
 }
 
 uint64_t ctas_of(const launch::ResolvedLaunch& launch) {

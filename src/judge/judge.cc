@@ -23,10 +23,6 @@ using record::GateName;
 using record::GateStatus;
 using record::OutcomeName;
 
-// Findings of check where ptxas is known to be silent although the PTX is wrong (it truncates immediates, accepts
-// accesses that are misaligned or out of bounds by a known offset, and lets a register hide a special one).
-constexpr std::string_view kPtxasTooLax[] = {"PTX0109", "PTX0307", "PTX0402", "PTX0403"};
-
 constexpr const char* kNoWorker = "no GPU worker in this version";
 
 // Made once, by whoever comes first; the others wait for it.
@@ -148,7 +144,8 @@ class Judgement {
     return true;
   }
 
-  // Parse and verify. What ptxas makes of the text decides whether an error is the candidate's or the table's.
+  // Parse and verify. What ptxas makes of the text decides whether an error is the candidate's or the table's: where ptxas is
+  // known to be too lax, the verifier only warns.
   bool check_text() {
     auto checked = ptx::check(candidate_.ptx, options_.ptx_file);
     append(gate(GateName::check).findings, checked.findings);
@@ -156,7 +153,7 @@ class Judgement {
       module_ = std::move(checked.module);
       return true;
     }
-    if (!all_known_lax(checked.findings) && ptxas_ && ptxas_takes_it(checked.module)) {
+    if (ptxas_ && ptxas_takes_it(checked.module)) {
       gate(GateName::check)
           .findings.push_back(judge_finding("JDG0004", Severity::error,
                                             "check and ptxas disagree: ptxas takes this text",
@@ -303,13 +300,6 @@ class Judgement {
     for (const auto& one : prepared_->cases) all.push_back(&one.data);
     for (const auto& one : prepared_->timed) all.push_back(&one);
     return all;
-  }
-
-  static bool all_known_lax(const base::Findings& findings) {
-    return std::all_of(findings.begin(), findings.end(), [](const base::Finding& f) {
-      return f.severity != Severity::error ||
-             std::find(std::begin(kPtxasTooLax), std::end(kPtxasTooLax), f.code) != std::end(kPtxasTooLax);
-    });
   }
 
   bool ptxas_takes_it(const ptx::Module& module) const {

@@ -219,6 +219,8 @@ class AddressFlow {
 uint64_t access_bytes(const Instruction& instruction) {
   const auto* row = instruction.form.row;
   if (!row || !(row->effects.loads || row->effects.stores) || row->effects.async) return 0;
+  isa::Space space = instruction.form.space();
+  if (space == isa::Space::param || space == isa::Space::param_func) return 0;  // registers, once ptxas is done
   return static_cast<uint64_t>(instruction.form.vector_length()) * isa::bytes_of(instruction.form.type());
 }
 

@@ -191,7 +191,7 @@ base::Result<Assembled> assemble(const Tool& ptxas, std::string_view ptx, std::s
 base::Result<Assembled> assemble(std::string_view ptx, std::string_view file, const AssembleOptions& options) {
   const auto& ptxas = installed().ptxas;
   if (!ptxas) {
-    return finding("ASM0001", base::Severity::note, "there is no ptxas on this machine",
+    return finding("ASM0001", base::Severity::error, "there is no ptxas on this machine",
                    "tools/setup fetches one; PTXLAB_CUDA names a CUDA folder", file);
   }
   return assemble(*ptxas, ptx, file, options);

@@ -58,7 +58,7 @@ struct AssembleOptions {
   std::filesystem::path cache;          // empty: cache_home()/ptxas
 };
 
-// Errors: ASM0001 no ptxas (severity note: the gate is skipped), ASM0002 ptxas refuses (one finding an error, with
+// Errors: ASM0001 no ptxas (the gate is skipped), ASM0002 ptxas refuses (one finding an error, with
 // line), ASM0003 ptxas crashed, ASM0004 out of time, ASM0005 out of memory or output, ASM0006 trouble of this machine
 // (ptxas did not start, was killed from outside, or said yes and wrote nothing): never the text's fault.
 base::Result<Assembled> assemble(std::string_view ptx, std::string_view file, const AssembleOptions& options);
