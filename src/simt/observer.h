@@ -19,7 +19,7 @@ inline constexpr uint32_t kModuleVariables = uint32_t{1} << 31;
 // Where an event happened.
 struct Site {
   const ptx::Function* function = nullptr;
-  uint32_t statement = 0;        // index into function->body
+  uint32_t statement = 0;  // index into function->body
   const ptx::Instruction* instruction = nullptr;
 };
 
@@ -27,21 +27,21 @@ struct Site {
 struct WarpId {
   launch::Dim3 cta{0, 0, 0};
   uint32_t cta_linear = 0;
-  uint32_t warp = 0;             // in the CTA; lane l is thread warp * 32 + l, x fastest
+  uint32_t warp = 0;  // in the CTA; lane l is thread warp * 32 + l, x fastest
 };
 
 struct Access {
   Site site;
   WarpId warp;
   LaneMask active = 0;
-  isa::Space space = isa::Space::global;   // resolved: global, shared, local, constant, param
+  isa::Space space = isa::Space::global;  // resolved: global, shared, local, constant, param
   bool reads = false, writes = false, atomic = false;
-  bool strong = false;                     // volatile, relaxed, acquire, release: takes part in synchronisation
-  uint32_t bytes = 0;                      // a lane, all vector elements together
-  const uint64_t* address = nullptr;       // [32]; for shared and local the offset in the CTA's or thread's window
-  const uint32_t* allocation = nullptr;    // [32]; global, constant: index into Memory, or kModuleVariables + n
-  const uint8_t* value_before = nullptr;   // what lies there, `bytes` for each lane, lane-major; only where asked for
-  const uint8_t* value_after = nullptr;    // what a write stores
+  bool strong = false;                    // volatile, relaxed, acquire, release: takes part in synchronisation
+  uint32_t bytes = 0;                     // a lane, all vector elements together
+  const uint64_t* address = nullptr;      // [32]; for shared and local the offset in the CTA's or thread's window
+  const uint32_t* allocation = nullptr;   // [32]; global, constant: index into Memory, or kModuleVariables + n
+  const uint8_t* value_before = nullptr;  // what lies there, `bytes` for each lane, lane-major; only where asked for
+  const uint8_t* value_after = nullptr;   // what a write stores
 };
 
 // arrive: once for each warp instruction that reaches the barrier, at its issue. complete: once for each time the barrier
@@ -51,10 +51,10 @@ struct Barrier {
   Site site;
   WarpId warp;
   LaneMask active = 0;
-  uint32_t id = 0;               // bar.sync id; ~0u: bar.warp.sync and other warp-wide meetings
-  uint32_t threads = 0;          // expected
+  uint32_t id = 0;       // bar.sync id; ~0u: bar.warp.sync and other warp-wide meetings
+  uint32_t threads = 0;  // expected
   enum class Step : uint8_t { arrive, complete } step = Step::arrive;
-  LaneMask members = 0;          // warp-wide meetings
+  LaneMask members = 0;  // warp-wide meetings
 };
 
 struct Issue {
@@ -82,25 +82,25 @@ struct LaunchContext {
 
 enum EventKind : uint32_t {
   kAccesses = 1,
-  kAccessValues = 2,   // fills Access::value_before and value_after
+  kAccessValues = 2,  // fills Access::value_before and value_after
   kBarriers = 4,
-  kIssues = 8,         // every warp instruction
-  kLaunches = 16,      // launch and CTA begin and end
+  kIssues = 8,     // every warp instruction
+  kLaunches = 16,  // launch and CTA begin and end
 };
 
 class Observer {
  public:
   virtual ~Observer() = default;
-  virtual std::string_view name() const = 0;         // as in `--check bounds,races`
-  virtual uint32_t events() const = 0;               // EventKind mask
-  virtual void context(const LaunchContext&) {}      // just before launch_begin
+  virtual std::string_view name() const = 0;     // as in `--check bounds,races`
+  virtual uint32_t events() const = 0;           // EventKind mask
+  virtual void context(const LaunchContext&) {}  // just before launch_begin
   virtual void launch_begin(const launch::ResolvedLaunch&) {}
   virtual void launch_end() {}
   virtual void cta_begin(const WarpId&, uint32_t /*threads*/, uint32_t /*shared_bytes*/) {}
   virtual void cta_end(const WarpId&) {}
   virtual void access(const Access&) {}
   virtual void barrier(const Barrier&) {}
-  virtual void fence(const Issue&) {}                // membar, fence
+  virtual void fence(const Issue&) {}  // membar, fence
   virtual void issue(const Issue&) {}
   // What it found; called after the run. Findings are aggregated: one a site and kind, with a count in the message.
   virtual base::Findings findings() const { return {}; }

@@ -1,0 +1,23 @@
+// Step handlers: instructions that need more than the registers of their own lane. Each family exports a table, one line an
+// opcode; decode.cc looks them up.
+#pragma once
+#include "simt/binding.h"
+#include "simt/machine.h"
+
+namespace ptxlab::isa {
+struct Form;
+}
+
+namespace ptxlab::simt {
+
+struct StepBinding {
+  const char* opcode;  // null: the table's end
+  // The handler, or null where the form is not executed. May store what it wants to know in op.mode and op.flags.
+  Step (*select)(const isa::Form& form, const Modifiers& modifiers, Op& op);
+};
+
+const StepBinding* memory_bindings();    // access.cc: ld, st, atom, red, cvta, isspacep, cp.async ...
+const StepBinding* exchange_bindings();  // exchange.cc: shfl, vote, match, redux ...
+const StepBinding* control_bindings();   // control.cc: exit, ret, call, bar, fences, clocks, div and rem, packing moves
+
+}  // namespace ptxlab::simt
