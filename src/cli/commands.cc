@@ -13,57 +13,57 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"check", "Is this legal PTX? Parse and verify, with a place and a hint for each fault", check},
+    {"tasks", "The kernel problems under tasks/: list, show", tasks},
     {"archive", "What was tried, and what came of it", archive},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };
 
-std::string help() {
-  std::string text = "ptxlab: propose, judge, explain, learn PTX kernels\n\nUsage: ptxlab COMMAND ...\n\nCommands:\n";
-  for (const auto& command : kCommands) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
-  text += "\n'ptxlab COMMAND --help' shows its options and an example.\n";
+std::string help(std::string_view prefix, std::span<const Command> known) {
+  std::string text = prefix.empty() ? "ptxlab: propose, judge, explain, learn PTX kernels\n\n" : "";
+  auto name = fmt::format("ptxlab{}{}", prefix.empty() ? "" : " ", prefix);
+  text += fmt::format("Usage: {} COMMAND ...\n\nCommands:\n", name);
+  for (const auto& command : known) text += fmt::format("  {:<10} {}\n", command.name, command.summary);
+  text += fmt::format("\n'{} COMMAND --help' shows its options and an example.\n", name);
   return text;
 }
 
-const Command* find(std::string_view name) {
-  for (const auto& command : kCommands) {
-    if (command.name == name) return &command;
-  }
-  return nullptr;
-}
-
-int unknown(const std::string& word) {
-  std::vector<std::string> known;
-  for (const auto& command : kCommands) known.emplace_back(command.name);
-  auto near = base::nearest(word, known);
-  return refuse("CLI0004", fmt::format("unknown command '{}'", word),
-                near.empty() ? "'ptxlab --help' lists the commands" : fmt::format("did you mean '{}'?", near));
+int unknown(std::string_view prefix, std::span<const Command> known, const std::string& word) {
+  std::vector<std::string> names;
+  for (const auto& command : known) names.emplace_back(command.name);
+  auto near = base::nearest(word, names);
+  auto before = prefix.empty() ? "" : fmt::format("{} ", prefix);
+  return refuse("CLI0004", fmt::format("unknown command '{}{}'", before, word),
+                near.empty() ? fmt::format("'ptxlab {}--help' lists the commands", before)
+                             : fmt::format("did you mean '{}{}'?", before, near));
 }
 
 }  // namespace
 
 std::span<const Command> commands() { return kCommands; }
 
+int run_subcommand(std::string_view prefix, std::span<const Command> known, Words words) {
+  bool wants_help = !words.empty() && (words[0] == "--help" || words[0] == "-h" || words[0] == "help");
+  if (words.empty() || wants_help) {
+    print(help(prefix, known));
+    return wants_help ? kExitDone : kExitWrongUse;
+  }
+  for (const auto& command : known) {
+    if (command.name == words[0]) return command.run(words.subspan(1));
+  }
+  return unknown(prefix, known, words[0]);
+}
+
 int run_command(Words words) {
-  if (words.empty()) {
-    print(help());
-    return kExitWrongUse;
-  }
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    print(help());
-    return kExitDone;
-  }
-  if (words[0] == "--version") {
+  if (!words.empty() && words[0] == "--version") {
     print(fmt::format("ptxlab {}\n", PTXLAB_VERSION));
     return kExitDone;
   }
-  const Command* command = find(words[0]);
-  if (!command) return unknown(words[0]);
   try {
-    return command->run(words.subspan(1));
+    return run_subcommand("", kCommands, words);
   } catch (const std::exception& error) {
     base::Finding finding;
     finding.code = "CLI0090";
-    finding.message = fmt::format("{} stopped: {}", command->name, error.what());
+    finding.message = fmt::format("{} stopped: {}", words.empty() ? "ptxlab" : words[0], error.what());
     finding.hint = "trouble of this machine (memory, disk), or a fault of ptxlab";
     return refuse({finding}, kExitInfrastructure);
   }

@@ -19,8 +19,15 @@ std::span<const Command> commands();
 int check(Words words);
 int archive(Words words);
 int doctor(Words words);
+int run(Words words);
+int judge(Words words);
+int tasks(Words words);
 
-// The whole program: finds the command, runs it, turns an escaped exception into a finding and exit code 3.
+// Finds the command that words[0] names among `known` and runs it with the rest; `prefix` is what stands before it on the
+// command line ("tasks"), empty for the program itself. Also --help, and a suggestion for a misspelt name.
+int run_subcommand(std::string_view prefix, std::span<const Command> known, Words words);
+
+// The whole program: the above for all commands, --version; an escaped exception becomes a finding and exit code 3.
 int run_command(Words words);
 
 }  // namespace ptxlab::cli

@@ -20,6 +20,8 @@ bool colour_on(int fd) {
 
 }  // namespace
 
+bool colour_on_stdout() { return colour_on(STDOUT_FILENO); }
+
 void print(std::string_view text) {
   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0) {
     // Nobody reads on, or the disk that stdout goes to is full: an answer cut short must not look like success.
@@ -31,7 +33,7 @@ void print(std::string_view text) {
 void print_json(const nlohmann::json& value) { print(base::print_json(value) + "\n"); }
 
 void print_findings(const base::Findings& findings, std::string_view source) {
-  print(base::render(findings, source, colour_on(STDOUT_FILENO)));
+  print(base::render(findings, source, colour_on_stdout()));
 }
 
 int refuse(std::string_view code, std::string_view message, std::string_view hint) {

@@ -23,6 +23,9 @@ void print_json(const nlohmann::json& value);
 // or empty.
 void print_findings(const base::Findings& findings, std::string_view source);
 
+// Colours are for terminals only, and NO_COLOR turns them off.
+bool colour_on_stdout();
+
 // Wrong use, explained on stderr; returns kExitWrongUse.
 int refuse(std::string_view code, std::string_view message, std::string_view hint);
 // The same for findings from elsewhere: a file that cannot be read, a task that is none. `code` is the exit code to

@@ -1,0 +1,418 @@
+// ptxlab run: executes a PTX file's kernel on the CPU with the checkers watching, and writes its buffers to files.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/finding_json.h"
+#include "base/hash.h"
+#include "base/nearest.h"
+#include "checkers/registry.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/run_arguments.h"
+#include "launch/plan.h"
+#include "ptx/verifier.h"
+#include "simt/engine.h"
+
+namespace ptxlab::cli {
+namespace {
+
+struct Request {
+  std::string file, entry, plan, engine = "simt", check = "all";
+  std::string grid = "1", block = "1", cluster = "1";
+  uint64_t shared = 0, seed = 1, launches = 1;
+  std::vector<std::string> specs, outs;
+  bool json = false;
+};
+
+base::Finding trouble(std::string_view code, std::string message, std::string hint) {
+  base::Finding finding;
+  finding.code = code;
+  finding.message = std::move(message);
+  finding.hint = std::move(hint);
+  return finding;
+}
+
+// --- what to watch -------------------------------------------------------------------------------------------------------
+
+struct Watch {
+  simt::CheckLevel level = simt::CheckLevel::none;
+  std::vector<std::unique_ptr<simt::Observer>> observers;
+};
+
+std::string checker_list() {
+  std::string text = "all, none, or of: bounds, defined";
+  for (const auto& checker : checkers::all_checkers()) text += fmt::format(", {}", checker.name);
+  return text;
+}
+
+base::Result<Watch> parse_check(std::string_view list) {
+  Watch watch;
+  if (list == "none") return watch;
+  if (list == "all") {
+    watch.level = simt::CheckLevel::defined;
+    for (const auto& checker : checkers::all_checkers()) watch.observers.push_back(checker.make());
+    return watch;
+  }
+  while (true) {
+    size_t comma = list.find(',');
+    auto word = list.substr(0, comma);
+    if (word == "bounds") {
+      watch.level = std::max(watch.level, simt::CheckLevel::bounds);
+    } else if (word == "defined") {
+      watch.level = simt::CheckLevel::defined;
+    } else if (const auto* checker = checkers::checker_named(word)) {
+      watch.observers.push_back(checker->make());
+    } else {
+      std::vector<std::string> known = {"all", "none", "bounds", "defined"};
+      for (const auto& one : checkers::all_checkers()) known.emplace_back(one.name);
+      auto near = base::nearest(word, known);
+      return trouble("CLI0015", fmt::format("--check: no checker '{}'", word),
+                     near.empty() ? "--check takes " + checker_list() : fmt::format("did you mean '{}'?", near));
+    }
+    if (comma == std::string_view::npos) return watch;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+// --- what to launch ------------------------------------------------------------------------------------------------------
+
+// The buffers that --arg asks for; a buffer's number by argument's.
+struct Buffers {
+  std::vector<launch::ResolvedBuffer> list;
+  std::vector<size_t> arguments;  // the argument that each buffer came from
+  std::vector<std::optional<uint32_t>> of_argument;
+};
+
+Buffers make_buffers(const std::vector<RunArgument>& arguments) {
+  using Role = launch::ResolvedBuffer::Role;
+  using Init = launch::ResolvedBuffer::Init;
+  Buffers buffers;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto& argument = arguments[i];
+    buffers.of_argument.emplace_back();
+    if (!argument.buffer()) continue;
+    if (argument.kind == RunArgument::Kind::same) {
+      buffers.of_argument[i] = buffers.of_argument[argument.same];
+      continue;
+    }
+    launch::ResolvedBuffer buffer;
+    buffer.name = argument.name.empty() ? fmt::format("argument {}", i) : argument.name;
+    buffer.bytes = argument.bytes.size();
+    bool out = argument.kind == RunArgument::Kind::out;
+    buffer.role = out ? Role::out : argument.kind == RunArgument::Kind::in ? Role::in : Role::inout;
+    buffer.init = out ? Init::zero : Init::data;
+    buffers.of_argument[i] = static_cast<uint32_t>(buffers.list.size());
+    buffers.list.push_back(buffer);
+    buffers.arguments.push_back(i);
+  }
+  return buffers;
+}
+
+std::string parameter_list(const ptx::Function& entry) {
+  std::string text;
+  for (const auto& parameter : entry.parameters)
+    text += fmt::format("{}{} ({} bytes)", text.empty() ? "" : ", ", parameter.name, parameter.bytes());
+  return text.empty() ? "none" : text;
+}
+
+base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const ptx::Module& module,
+                                                   const std::vector<RunArgument>& arguments, const Buffers& buffers) {
+  const auto* entry = module.entry(request.entry);
+  if (!entry) {
+    std::vector<std::string> names;
+    for (const auto& function : module.functions)
+      if (function.entry) names.push_back(function.name);
+    auto what = request.entry.empty() ? fmt::format("{} entries: --entry says which", names.size())
+                                      : fmt::format("no entry '{}'", request.entry);
+    auto near = base::nearest(request.entry, names);
+    return trouble(
+        "CLI0013", what,
+        near.empty() ? fmt::format("entries: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near));
+  }
+  if (entry->parameters.size() != arguments.size())
+    return trouble(
+        "CLI0014",
+        fmt::format("'{}' takes {} arguments, {} given", entry->name, entry->parameters.size(), arguments.size()),
+        "its parameters: " + parameter_list(*entry));
+  launch::ResolvedLaunch one;
+  one.entry = entry->name;
+  for (auto [text, option, into] : {std::tuple{&request.grid, "--grid", &one.grid},
+                                    {&request.block, "--block", &one.block},
+                                    {&request.cluster, "--cluster", &one.cluster}}) {
+    auto size = parse_dim3(*text, option);
+    if (!size.ok()) return size.findings();
+    *into = *size;
+  }
+  uint64_t threads = uint64_t{one.block[0]} * one.block[1] * one.block[2];
+  if (one.block[0] > launch::kMaxThreadsPerCta || one.block[1] > launch::kMaxThreadsPerCta ||
+      threads > launch::kMaxThreadsPerCta)
+    return trouble(
+        "CLI0011",
+        fmt::format("--block {}: {} threads, a CTA has at most {}", request.block, threads, launch::kMaxThreadsPerCta),
+        "");
+  if (request.shared > 1u << 20)
+    return trouble("CLI0011", fmt::format("--shared {}: more than any GPU has", request.shared), "");
+  one.shared_bytes = static_cast<uint32_t>(request.shared);
+
+  auto layout = launch::layout_of(*entry);
+  one.parameters.resize(layout.bytes);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto& parameter = entry->parameters[i];
+    size_t bytes = arguments[i].buffer() ? 8 : arguments[i].bytes.size();
+    if (parameter.bytes() != bytes)
+      return trouble(
+          "CLI0014",
+          fmt::format("argument {}: {} bytes, but parameter '{}' has {}", i, bytes, parameter.name, parameter.bytes()),
+          arguments[i].buffer() ? "a buffer's address takes 8 bytes" : "choose the type by the parameter's size");
+    if (auto buffer = buffers.of_argument[i]) {
+      one.pointers.push_back({layout.offsets[i], *buffer, 0});
+    } else {
+      std::copy(arguments[i].bytes.begin(), arguments[i].bytes.end(), one.parameters.begin() + layout.offsets[i]);
+    }
+  }
+  return launch::ResolvedPlan{buffers.list, {one}};
+}
+
+// A plan's names are the names of --arg NAME=SPEC; unnamed ones are arg0, arg1 ... by their number.
+base::Result<launch::ResolvedPlan> plan_of_file(const Request& request, const ptx::Module& module,
+                                                const std::vector<RunArgument>& arguments, const Buffers& buffers) {
+  auto text = base::read_file(request.plan);
+  if (!text.ok()) return text.findings();
+  auto plan = launch::read_plan(*text, request.plan);
+  if (!plan.ok()) return plan.findings();
+  launch::Binding binding;
+  binding.buffers = buffers.list;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const auto& argument = arguments[i];
+    auto name = argument.name.empty() ? fmt::format("arg{}", i) : argument.name;
+    if (argument.kind == RunArgument::Kind::same)
+      return trouble("CLI0014", fmt::format("argument {}: same:N does not go with --plan", i),
+                     "the plan itself may name a buffer twice");
+    if (argument.buffer()) {
+      binding.buffers[*buffers.of_argument[i]].name = name;
+      continue;
+    }
+    uint64_t bits = 0;
+    for (size_t at = argument.bytes.size(); at-- > 0;) bits = bits << 8 | argument.bytes[at];
+    binding.scalars[name] = {std::string(isa::name_of(argument.type)), bits, argument.integer};
+    if (isa::is_integer(argument.type)) binding.parameters[name] = argument.integer;
+  }
+  return launch::resolve(*plan, module, binding);
+}
+
+// --- running -------------------------------------------------------------------------------------------------------------
+
+struct Ran {
+  base::Findings findings;
+  uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
+  bool completed = true, supported = true;
+};
+
+std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector<RunArgument>& arguments,
+                             const Buffers& buffers, simt::Memory& memory) {
+  std::vector<size_t> allocations;
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const auto& buffer = plan.buffers[i];
+    bool writable = buffer.role != launch::ResolvedBuffer::Role::in;
+    size_t at = memory.allocate(buffer.name, buffer.bytes, buffer.init, writable);
+    if (i < buffers.arguments.size() && buffer.init == launch::ResolvedBuffer::Init::data)
+      memory.allocation(at).data = arguments[buffers.arguments[i]].bytes;
+    allocations.push_back(at);
+  }
+  return allocations;
+}
+
+Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std::vector<size_t>& allocations,
+            simt::Memory& memory, const Watch& watch, const Request& request) {
+  simt::RunOptions options;
+  options.check = watch.level;
+  options.seed = request.seed;
+  std::vector<simt::Observer*> observers;
+  for (const auto& observer : watch.observers) observers.push_back(observer.get());
+  Ran ran;
+  for (uint64_t n = 0; n < request.launches && ran.completed; ++n) {
+    for (const auto& launch : plan.launches) {
+      auto report = program.run(launch, allocations, memory, options, observers);
+      ++ran.launches;
+      ran.warp_instructions += report.warp_instructions;
+      ran.thread_instructions += report.thread_instructions;
+      ran.completed = report.completed;
+      ran.supported = report.supported;
+      ran.findings.insert(ran.findings.end(), report.findings.begin(), report.findings.end());
+      if (!ran.completed) break;
+    }
+  }
+  for (const auto* observer : observers) {
+    auto found = observer->findings();
+    ran.findings.insert(ran.findings.end(), found.begin(), found.end());
+  }
+  return ran;
+}
+
+// --out N:FILE
+struct Out {
+  uint32_t buffer = 0;
+  std::string file;
+};
+
+base::Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, const Buffers& buffers) {
+  std::vector<Out> outs;
+  for (const auto& word : words) {
+    size_t colon = word.find(':');
+    size_t number = 0;
+    auto [end, error] = std::from_chars(word.data(), word.data() + std::min(colon, word.size()), number);
+    if (colon == std::string::npos || colon + 1 == word.size() || error != std::errc() || end != word.data() + colon)
+      return trouble("CLI0016", fmt::format("--out {}: not N:FILE", word), "N counts all --arg from 0: --out 2:y.bin");
+    if (number >= buffers.of_argument.size() || !buffers.of_argument[number])
+      return trouble("CLI0016", fmt::format("--out {}: argument {} is no buffer", word, number),
+                     "N counts all --arg from 0");
+    outs.push_back({*buffers.of_argument[number], word.substr(colon + 1)});
+  }
+  return outs;
+}
+
+// --- telling -------------------------------------------------------------------------------------------------------------
+
+std::string values_text(const simt::Allocation& allocation, isa::Type type) {
+  if (type == isa::Type::none) type = allocation.bytes % 4 == 0 ? isa::Type::b32 : isa::Type::b8;
+  size_t width = static_cast<size_t>(isa::bytes_of(type)), count = allocation.data.size() / width;
+  std::string text;
+  for (size_t i = 0; i < std::min<size_t>(count, 8); ++i)
+    text += " " + element_text(allocation.data.data() + i * width, type);
+  return text + (count > 8 ? " ..." : "");
+}
+
+void tell(const Request& request, const Ran& ran, const std::string& source, const std::vector<RunArgument>& arguments,
+          const Buffers& buffers, const std::vector<size_t>& allocations, const simt::Memory& memory) {
+  bool error = base::has_error(ran.findings) || !ran.completed;
+  if (request.json) {
+    nlohmann::json list = nlohmann::json::array();
+    for (size_t i = 0; i < buffers.arguments.size(); ++i) {
+      const auto& data = memory.allocation(allocations[i]).data;
+      std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.size());
+      list.push_back({{"argument", buffers.arguments[i]}, {"bytes", data.size()}, {"sha256", base::sha256(bytes)}});
+    }
+    print_json({{"schema", "ptxlab.run/1"},
+                {"file", request.file},
+                {"engine", "simt"},
+                {"seed", request.seed},
+                {"accepted", true},
+                {"completed", ran.completed},
+                {"launches", ran.launches},
+                {"warp_instructions", ran.warp_instructions},
+                {"thread_instructions", ran.thread_instructions},
+                {"findings", base::to_json(ran.findings)},
+                {"buffers", std::move(list)}});
+    return;
+  }
+  print_findings(ran.findings, source);
+  for (size_t i = 0; i < buffers.arguments.size(); ++i) {
+    const auto& argument = arguments[buffers.arguments[i]];
+    if (argument.kind == RunArgument::Kind::in || error) continue;
+    const auto& allocation = memory.allocation(allocations[i]);
+    print(fmt::format("argument {}:{}\n", buffers.arguments[i], values_text(allocation, argument.type)));
+  }
+  print(fmt::format("{}: {} launch{}, {} warp instructions, {} thread instructions, {}\n", request.file, ran.launches,
+                    ran.launches == 1 ? "" : "es", ran.warp_instructions, ran.thread_instructions,
+                    error ? "faulted" : "no error"));
+}
+
+void tell_malformed(const Request& request, const base::Findings& findings, const std::string& source) {
+  if (request.json) {
+    print_json({{"schema", "ptxlab.run/1"},
+                {"file", request.file},
+                {"engine", "simt"},
+                {"seed", request.seed},
+                {"accepted", false},
+                {"completed", false},
+                {"launches", 0},
+                {"findings", base::to_json(findings)}});
+  } else {
+    print_findings(findings, source);
+    print(request.file + ": not run\n");
+  }
+}
+
+std::optional<int> refuse_engine(const std::string& engine) {
+  if (engine == "simt") return std::nullopt;
+  if (engine == "jit" || engine == "gpu")
+    return refuse({trouble("CLI0012", fmt::format("the engine '{}' is not in this version", engine),
+                           "--engine simt runs on the CPU")},
+                  kExitInfrastructure);
+  return refuse("CLI0012", fmt::format("no engine '{}'", engine), "this version has simt only");
+}
+
+std::optional<int> parse(Request& request, Words words) {
+  Options options(
+      "run", "Executes a kernel on the CPU and reports every fault that the checkers see.",
+      "ptxlab run add.ptx --block 4 --arg in:f32:1,2,3,4 --arg in:f32:5,6,7,8 --arg out:16 --arg u32:4\n"
+      "ptxlab run k.ptx --entry k --grid 8 --block 32,4 --arg inout:@data.bin --out 0:result.bin --json\n\n"
+      "SPEC is TYPE:VALUE (u8..u64, s8..s64, f16, bf16, f32, f64; b8..b64 in hexadecimal), in:TYPE:V,V,...,\n"
+      "in:@FILE, out:BYTES (zeroed), inout:TYPE:V,V,..., inout:@FILE, or same:N (argument N's buffer again).\n"
+      "With --plan, NAME=SPEC gives the argument the name that the plan uses.");
+  options.argument("FILE.ptx", request.file, "The PTX file");
+  options.value("--entry", "NAME", request.entry, "The kernel, where the file has several");
+  options.value("--grid", "X[,Y[,Z]]", request.grid, "CTAs; 1 by default");
+  options.value("--block", "X[,Y[,Z]]", request.block, "Threads of a CTA; 1 by default");
+  options.value("--cluster", "X[,Y[,Z]]", request.cluster, "CTAs of a cluster; 1 by default");
+  options.value("--shared", "BYTES", request.shared, "Dynamic shared memory of a CTA");
+  options.value("--plan", "FILE", request.plan, "A launch plan instead of --entry, --grid, --block, --shared");
+  options.value("--engine", "simt|jit|gpu", request.engine, "What executes it; this version has simt");
+  options.value("--check", "all|none|LIST", request.check, checker_list());
+  options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
+  options.value("--launches", "N", request.launches, "Launch it N times on the same memory");
+  options.values("--arg", "SPEC", request.specs, "The kernel's arguments, in order");
+  options.values("--out", "N:FILE", request.outs, "Write the buffer of argument N to FILE afterwards");
+  options.flag("--json", request.json, "Print one JSON object (ptxlab.run/1)");
+  return options.parse(words);
+}
+
+}  // namespace
+
+int run(Words words) {
+  Request request;
+  if (auto code = parse(request, words)) return *code;
+  if (auto code = refuse_engine(request.engine)) return *code;
+  auto watch = parse_check(request.check);
+  if (!watch.ok()) return refuse(watch.findings());
+  auto arguments = parse_arguments(request.specs);
+  if (!arguments.ok()) return refuse(arguments.findings());
+  auto buffers = make_buffers(*arguments);
+  auto outs = parse_outs(request.outs, buffers);
+  if (!outs.ok()) return refuse(outs.findings());
+  auto source = base::read_file(request.file);
+  if (!source.ok()) return refuse(source.findings());
+
+  auto checked = ptx::check(*source, request.file);
+  if (!checked.ok()) {
+    tell_malformed(request, checked.findings, *source);
+    return kExitNo;
+  }
+  auto plan = request.plan.empty() ? plan_of_options(request, checked.module, *arguments, buffers)
+                                   : plan_of_file(request, checked.module, *arguments, buffers);
+  if (!plan.ok()) return refuse(plan.findings());
+  auto engine = simt::make_simt_engine();
+  auto program = engine->load(checked.module);
+  if (!program.ok()) {
+    tell_malformed(request, program.findings(), *source);
+    return kExitInfrastructure;
+  }
+
+  simt::Memory memory(request.seed);
+  auto allocations = allocate(*plan, *arguments, buffers, memory);
+  auto ran = run_all(**program, *plan, allocations, memory, *watch, request);
+  tell(request, ran, *source, *arguments, buffers, allocations, memory);
+  for (const auto& out : *outs) {
+    const auto& data = memory.allocation(allocations[out.buffer]).data;
+    auto findings = base::write_file(out.file, {reinterpret_cast<const char*>(data.data()), data.size()});
+    if (!findings.empty()) return refuse(findings, kExitInfrastructure);
+  }
+  if (!ran.supported) return kExitInfrastructure;
+  return base::has_error(ran.findings) || !ran.completed ? kExitNo : kExitDone;
+}
+
+}  // namespace ptxlab::cli

@@ -1,0 +1,158 @@
+// ptxlab tasks list | show | lint: the kernel problems under tasks/, and whether each can tell right from wrong.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/finding_json.h"
+#include "base/nearest.h"
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "task/task.h"
+
+namespace ptxlab::cli {
+namespace {
+
+std::filesystem::path folder() { return root() / "tasks"; }
+
+std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, ", ")); }
+
+std::string_view name_of(task::Argument::Kind kind) {
+  switch (kind) {
+    case task::Argument::Kind::in: return "in";
+    case task::Argument::Kind::out: return "out";
+    case task::Argument::Kind::inout: return "inout";
+    case task::Argument::Kind::scalar: return "scalar";
+  }
+  return "";
+}
+
+std::string_view name_of(task::Tolerance::Kind kind) {
+  switch (kind) {
+    case task::Tolerance::Kind::exact: return "exact";
+    case task::Tolerance::Kind::floating: return "float";
+    case task::Tolerance::Kind::unordered: return "unordered";
+    case task::Tolerance::Kind::absolute: return "absolute";
+  }
+  return "";
+}
+
+nlohmann::json sizes_json(const std::vector<task::Sizes>& sizes) { return sizes; }
+
+nlohmann::json as_json(const task::Task& task) {
+  nlohmann::json arguments = nlohmann::json::array(), timed = nlohmann::json::array();
+  for (const auto& argument : task.arguments) {
+    nlohmann::json shape = nlohmann::json::array();
+    for (const auto& extent : argument.shape) shape.push_back(extent.text());
+    arguments.push_back({{"name", argument.name},
+                         {"kind", name_of(argument.kind)},
+                         {"type", isa::name_of(argument.type)},
+                         {"shape", std::move(shape)},
+                         {"value", argument.value}});
+  }
+  for (const auto& time : task.time) timed.push_back({{"sizes", time.sizes}, {"weight", time.weight}});
+  nlohmann::json tolerances = nlohmann::json::object();
+  for (const auto& [output, tolerance] : task.tolerances) tolerances[output] = name_of(tolerance.kind);
+  return {{"name", task.name},           {"version", task.version},
+          {"split", task.split},         {"level", task.level},
+          {"objective", task.objective}, {"origin", task.origin},
+          {"tags", task.tags},           {"targets", task.targets},
+          {"allow", task.allow},         {"params", task.params},
+          {"arguments", arguments},      {"emulate", sizes_json(task.emulate)},
+          {"random", task.random_count}, {"time", timed},
+          {"tolerance", tolerances},     {"reference", task.reference.has_value()},
+          {"file", task.file.string()}};
+}
+
+std::string sizes_text(const task::Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
+std::string as_text(const task::Task& task) {
+  std::string text = fmt::format("{} (version {}, {}, level {})\n", task.name, task.version, task.split, task.level);
+  auto line = [&](std::string_view name, const std::string& value) {
+    if (!value.empty()) text += fmt::format("  {:<10} {}\n", name, value);
+  };
+  line("origin", task.origin);
+  line("objective", task.objective);
+  line("tags", joined(task.tags));
+  line("targets", joined(task.targets));
+  line("allow", joined(task.allow));
+  line("params", joined(task.params));
+  for (const auto& argument : task.arguments) {
+    std::string shape;
+    for (const auto& extent : argument.shape) shape += fmt::format("[{}]", extent.text());
+    line(argument.name, fmt::format("{} {}{}{}", name_of(argument.kind), isa::name_of(argument.type), shape,
+                                    argument.buffer() ? "" : " = " + argument.value));
+  }
+  for (const auto& [output, tolerance] : task.tolerances)
+    line("tolerance", fmt::format("{}: {}{}", output, name_of(tolerance.kind),
+                                  tolerance.reason.empty() ? "" : ", " + tolerance.reason));
+  line("oracle", task.reference ? task.reference->string() : "the kernel itself, on the engine");
+  std::vector<std::string> sizes;
+  for (const auto& one : task.emulate) sizes.push_back(sizes_text(one));
+  line("emulate", fmt::format("{}{}", fmt::join(sizes, "; "),
+                              task.random_count ? fmt::format("; {} drawn", task.random_count) : ""));
+  sizes.clear();
+  for (const auto& one : task.time) sizes.push_back(sizes_text(one.sizes));
+  line("time", fmt::format("{}", fmt::join(sizes, "; ")));
+  line("file", task.file.string());
+  return text;
+}
+
+int list(Words words) {
+  bool json = false;
+  Options options("tasks list", "Lists the tasks under tasks/.", "ptxlab tasks list\nptxlab tasks list --json");
+  options.flag("--json", json, "Print one JSON object (ptxlab.tasks/1)");
+  if (auto code = options.parse(words)) return *code;
+  nlohmann::json all = nlohmann::json::array();
+  base::Findings findings;
+  std::string text;
+  for (const auto& name : task::list_tasks(folder())) {
+    auto task = task::find_task(name, folder());
+    if (!task.ok()) {
+      findings.insert(findings.end(), task.findings().begin(), task.findings().end());
+      continue;
+    }
+    all.push_back(as_json(*task));
+    text += fmt::format("{:<34} {:<9} level {}  {}\n", name, task->split, task->level, joined(task->tags));
+  }
+  if (json) {
+    print_json({{"schema", "ptxlab.tasks/1"}, {"tasks", std::move(all)}, {"findings", base::to_json(findings)}});
+  } else {
+    print(text);
+    if (!findings.empty()) print_findings(findings, "");
+  }
+  return findings.empty() ? kExitDone : kExitNo;
+}
+
+int show(Words words) {
+  std::string word;
+  bool json = false;
+  Options options("tasks show", "Shows one task.",
+                  "ptxlab tasks show norm/rmsnorm_bf16\nptxlab tasks show kernel.task.toml --json");
+  options.argument("TASK", word, "A name under tasks/, a task folder, or a .task.toml");
+  options.flag("--json", json, "Print one JSON object (ptxlab.tasks/1)");
+  if (auto code = options.parse(words)) return *code;
+  auto task = task::find_task(word, folder());
+  if (!task.ok()) return refuse(task.findings());
+  if (json) {
+    print_json({{"schema", "ptxlab.tasks/1"}, {"tasks", {as_json(*task)}}, {"findings", nlohmann::json::array()}});
+  } else {
+    print(as_text(*task));
+  }
+  return kExitDone;
+}
+
+constexpr Command kTaskCommands[] = {
+    {"list", "The tasks under tasks/", list},
+    {"show", "One task: interface, sizes, tolerance", show},
+};
+
+}  // namespace
+
+int tasks(Words words) { return run_subcommand("tasks", kTaskCommands, words); }
+
+}  // namespace ptxlab::cli
