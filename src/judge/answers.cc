@@ -161,51 +161,61 @@ class Preparer {
   std::vector<Output> outputs_;
 };
 
+// A grant beyond this many times the bound leaves little to be told from the comparison.
+constexpr double kMuch = 1000;
+
 // Decides what the baseline's own errors mean: granted in a user's task, fatal in one of the repository.
 class Grants {
  public:
   explicit Grants(PreparedTask& prepared) : prepared_(prepared) {}
 
-  // False: the case is not judged.
-  bool take(const Made& made) {
-    const auto& what = made.prepared.data.what;
-    if (made.own_error.empty()) return true;
-    bool special = !what.special.empty();
-    if (prepared_.task.user && special) {
-      prepared_.findings.push_back(
-          judge_finding("JDG0013", Severity::warning,
-                        fmt::format("your own kernel is wrong by reference.cc on special inputs: case {} is left out",
-                                    what.label())));
-      return false;
-    }
+  // What the ordinary inputs show. All cases first, then admit().
+  void look(const Made& made) {
+    if (made.own_error.empty()) return;
+    if (prepared_.task.user && special(made)) return;
     if (made.own_wrong || !prepared_.task.user) {
-      wrong_.push_back(what.label());
-      return true;
+      wrong_.push_back(made.prepared.data.what.label());
+      return;
     }
     for (const auto& [output, error] : made.own_error) worst_[output] = std::max(worst_[output], error);
-    return true;
   }
 
-  base::Findings finish() {
+  // Error: JDG0011.
+  base::Findings grant() {
     if (!wrong_.empty()) {
       return {judge_finding(
           "JDG0011", Severity::error,
-          fmt::format("the baseline itself is wrong in {} cases, the first is {}: nothing can be judged by this task",
-                      wrong_.size(), wrong_.front()),
+          fmt::format("the baseline itself is wrong in {} case{}, the first is {}: nothing can be judged by this task",
+                      wrong_.size(), wrong_.size() == 1 ? "" : "s", wrong_.front()),
           "`ptxlab tasks lint` shows where; mend the reference, the tolerance or the kernel")};
     }
     for (const auto& [output, error] : worst_) {
       prepared_.task.tolerances[output].granted = 2 * error;
-      prepared_.findings.push_back(
-          judge_finding("JDG0012", Severity::note,
-                        fmt::format("your kernel's own error in '{}' is {:.3g} times the bound; candidates are granted "
-                                    "twice that",
-                                    output, error)));
+      bool much = error > kMuch;
+      prepared_.findings.push_back(judge_finding(
+          "JDG0012", much ? Severity::warning : Severity::note,
+          fmt::format("your kernel's own error in '{}' is {:.3g} times the bound; candidates are granted twice that{}",
+                      output, error, much ? ", so large mistakes may pass" : "")));
     }
     return {};
   }
 
+  // False: on these special inputs the user's kernel is wrong beyond what was granted, so nothing is asked of candidates.
+  bool admit(const Made& made) {
+    bool beyond = made.own_wrong || std::any_of(made.own_error.begin(), made.own_error.end(), [&](const auto& one) {
+                    return one.second > prepared_.task.tolerances[one.first].granted;
+                  });
+    if (!beyond) return true;
+    prepared_.findings.push_back(
+        judge_finding("JDG0013", Severity::warning,
+                      fmt::format("your own kernel is wrong by the reference on special inputs: case {} is left out",
+                                  made.prepared.data.what.label())));
+    return false;
+  }
+
  private:
+  static bool special(const Made& made) { return !made.prepared.data.what.special.empty(); }
+
   PreparedTask& prepared_;
   std::vector<std::string> wrong_;
   std::map<std::string, double> worst_;
@@ -236,24 +246,27 @@ base::Result<PreparedTask> prepare(const task::Task& task, const Baseline& basel
     }
   });
   Grants grants(prepared);
+  for (const auto& one : made) {
+    if (base::has_error(one.errors)) return one.errors;
+    if (one.left_out.empty()) grants.look(one);
+  }
+  if (auto wrong = grants.grant(); !wrong.empty()) return wrong;
   std::string why;
   for (auto& one : made) {
-    if (base::has_error(one.errors)) return one.errors;
     if (!one.left_out.empty()) {
       why = one.left_out;
       prepared.findings.push_back(
           judge_finding("JDG0013", Severity::warning,
                         fmt::format("case {} is left out: {}", one.prepared.data.what.label(), one.left_out)));
-      continue;
+    } else if (grants.admit(one)) {
+      prepared.cases.push_back(std::move(one.prepared));
     }
-    if (grants.take(one)) prepared.cases.push_back(std::move(one.prepared));
   }
   for (const auto& one : task.time) {
     auto bound = task::bind_case(task, task::case_of(one.sizes, options.seed));
     if (!bound) return bound.findings();
     prepared.timed.push_back(std::move(*bound));
   }
-  if (auto wrong = grants.finish(); !wrong.empty()) return wrong;
   if (prepared.cases.empty()) {
     return judge_finding("JDG0010", Severity::error,
                          fmt::format("no case can be judged: {}", why.empty() ? "the task has none" : why),
