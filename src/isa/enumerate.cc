@@ -70,7 +70,7 @@ class Writer {
 
   std::string text() {
     std::string out(form_.row->opcode);
-    out += spelling(form_);
+    out += modifiers();
     const auto specs = form_.row->operands;
     std::string separator = " ";
     for (size_t i = 0; i < specs.size(); ++i) {
@@ -82,6 +82,25 @@ class Writer {
   }
 
  private:
+  std::string modifiers() const {
+    if (style_.replaced < 0) return spelling(form_);
+    std::string out;
+    for (size_t s = 0; s < form_.row->slots.size(); ++s) {
+      if (static_cast<int>(s) == style_.replaced) {
+        out += style_.by.token;
+      } else if (form_.taken[s] >= 0) {
+        out += form_.row->slots[s].choices[static_cast<size_t>(form_.taken[s])].token;
+      }
+    }
+    return out;
+  }
+
+  Type type_of(int i) const {
+    const TypeRule& rule = form_.row->operands[static_cast<size_t>(i)].type;
+    bool replaced = rule.kind == TypeRule::Kind::slot && rule.slot == style_.replaced;
+    return replaced && style_.by.type != Type::none ? style_.by.type : form_.operand_type(i);
+  }
+
   bool second_half(int i) const { return i > 0 && form_.row->operands[static_cast<size_t>(i - 1)].pair; }
 
   bool left_out(const OperandSpec& spec) const {
@@ -92,8 +111,9 @@ class Writer {
 
   std::string operand(int i) const {
     const OperandSpec& spec = form_.row->operands[static_cast<size_t>(i)];
-    Type type = form_.operand_type(i);
-    if (style_.sink && spec.sink_allowed && spec.shape != Shape::vector && !second_half(i)) return "_";
+    Type type = type_of(i);
+    if (spec.sink_only || (style_.sink && spec.sink_allowed && spec.shape != Shape::vector && !second_half(i)))
+      return "_";
     if (!spec.sample.empty()) return std::string(spec.sample);
     switch (spec.shape) {
       case Shape::value:
@@ -114,7 +134,7 @@ class Writer {
   std::string vector(int i, Type type) const {
     int lanes = form_.operand_lanes(i);
     const OperandSpec& spec = form_.row->operands[static_cast<size_t>(i)];
-    if (lanes == 1 && spec.lanes == 0) return register_name(type, 8 * i + 1, style_.typed);
+    if (lanes == 1 && spec.lanes == 0 && form_.at("vec").empty()) return register_name(type, 8 * i + 1, style_.typed);
     std::string out = "{";
     for (int n = 0; n < lanes; ++n) {
       out += n ? ", " : "";

@@ -22,6 +22,8 @@ struct OperandStyle {
   bool typed = false;    // registers of the operand's own type (.s32, .f16) instead of bits
   bool sink = false;     // `_` where it is allowed
   bool negate = false;   // `!` where it is allowed
+  int replaced = -1;  // this slot's modifier is written as `by`, operands of its type included: to make illegal forms
+  Choice by;
 };
 
 // One line, with its semicolon, on the registers and symbols that frame() declares; "" where the style makes no sense

@@ -67,11 +67,13 @@ std::string listing(const std::vector<std::string>& lines) {
   std::map<std::string, size_t> shown;
   std::string text;
   for (const std::string& line : lines) {
-    if (shown[line.substr(std::min(line.find("# row"), line.size()))]++ < each) text += line + "\n";
+    size_t row = std::min(line.find("# row"), line.size());
+    if (shown[line.substr(row, line.find(";: ", row) - row)]++ < each) text += line + "\n";
   }
   return fmt::format("{} disagreements, such as\n{}", lines.size(), text);
 }
 
+// PTXLAB_ALL=1 tries more forms and lists every disagreement.
 constexpr PtxVersion kNewest = 90;
 
 #define NEED_PTXAS(name)    \
@@ -96,7 +98,7 @@ TEST(Enumerate, PtxasTakesEveryOperandStyle) {
   NEED_PTXAS(ptxas);
   Batches batches;
   for (const Row& row : rows()) {
-    for (const Form& form : forms_of(row, 12)) {
+    for (const Form& form : forms_of(row, 8)) {
       Setting setting = setting_for(form.gate(), kNewest, 90);
       batches.add(setting, form, instruction_text(form, {.optional = false}));
       batches.add(setting, form, instruction_text(form, {.typed = true}));
@@ -109,6 +111,117 @@ TEST(Enumerate, PtxasTakesEveryOperandStyle) {
   }
   auto found = batches.disagreements(*ptxas, true);
   EXPECT_TRUE(found.empty()) << listing(found);
+}
+
+std::vector<std::string_view> words_of(std::string_view text) {
+  std::vector<std::string_view> words;
+  text = text.substr(0, text.find_first_of(" ;"));
+  while (!text.empty()) {
+    size_t end = std::min(text.find('.', 1), text.size());
+    words.push_back(text.substr(0, end));
+    text.remove_prefix(end);
+  }
+  return words;
+}
+
+// What match() refuses, ptxas refuses: forms with one type exchanged, one modifier too many, or one too few.
+TEST(Enumerate, PtxasRefusesWhatTheTableRefuses) {
+  NEED_PTXAS(ptxas);
+  Batches batches;
+  for (const Row& row : rows()) {
+    std::set<std::string_view> others = {".ftz", ".sat",  ".rn", ".relu",   ".cc",
+                                         ".hi",  ".wide", ".v2", ".global", ".shared"};
+    for (const Row* other : rows_of(row.opcode)) {
+      for (const Slot& slot : other->slots) {
+        for (const Choice& choice : slot.choices) others.insert(choice.token);
+      }
+    }
+    for (const Form& form : forms_of(row, std::getenv("PTXLAB_ALL") ? 6 : 1)) {
+      Setting setting = setting_for(form.gate(), kNewest, 90);
+      auto add_if_refused = [&](const std::string& text) {
+        Match made = match(words_of(text));
+        if (made.forms.empty() && !made.lax) batches.add(setting, form, text);
+      };
+      for (size_t s = 0; s < row.slots.size(); ++s) {
+        OperandStyle style;
+        style.replaced = static_cast<int>(s);
+        add_if_refused(instruction_text(form, style));  // left out
+        if (row.slots[s].choices[0].type == Type::none) continue;
+        for (int t = 1; t < static_cast<int>(Type::texref); ++t) {
+          std::string token = "." + std::string(name_of(static_cast<Type>(t)));
+          style.by = {token, static_cast<Type>(t)};
+          add_if_refused(instruction_text(form, style));
+        }
+      }
+      std::string text = instruction_text(form);
+      size_t end_of_name = row.opcode.size();
+      for (std::string_view token : others) {
+        // ptxas overlooks stray types in mma, as it does any word that means nothing there.
+        if (row.opcode == "mma") continue;
+        add_if_refused(text.substr(0, end_of_name) + std::string(token) + text.substr(end_of_name));
+      }
+    }
+  }
+  RecordProperty("lines", static_cast<int>(batches.size()));
+  printf("%zu lines\n", batches.size());
+  auto found = batches.disagreements(*ptxas, false);
+  EXPECT_TRUE(found.empty()) << listing(found);
+}
+
+// The version before `version`; 0 where there is none.
+PtxVersion version_before(PtxVersion version) {
+  constexpr PtxVersion kVersions[] = {40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73,
+                                      74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+  PtxVersion before = 0;
+  for (PtxVersion known : kVersions) {
+    if (known < version) before = known;
+  }
+  return before;
+}
+
+// The lowest target that the gate admits in the newest version.
+std::optional<Target> lowest_target(const Gate& gate) {
+  for (const Target& target : known_targets()) {
+    if (gate.only_on && target.suffix == 0) continue;
+    if (refusal(gate, kNewest, target).empty()) return target;
+  }
+  return std::nullopt;
+}
+
+std::optional<Target> target_below(const Target& target) {
+  std::optional<Target> below;
+  if (target.suffix) return Target{target.sm, 0};
+  for (const Target& known : known_targets()) {
+    if (known.sm < target.sm && known.suffix == 0) below = known;
+  }
+  return below;
+}
+
+// A gate is exact: the form is taken where it begins, and refused one version or one target before.
+TEST(Enumerate, GatesAreExact) {
+  NEED_PTXAS(ptxas);
+  Batches taken, refused;
+  for (const Row& row : rows()) {
+    for (const Form& form : forms_of(row, 24)) {
+      Gate gate = form.gate();
+      if (gate.ptx_until) continue;
+      std::optional<Target> lowest = lowest_target(gate);
+      ASSERT_TRUE(lowest) << row.syntax;
+      std::string text = instruction_text(form, {.optional = false});
+      PtxVersion first = std::max(gate.ptx_since, first_version(*lowest));
+      taken.add({first, *lowest}, form, text);
+      PtxVersion before = version_before(first);
+      if (gate.ptx_since > first_version(*lowest) && before >= first_version(*lowest)) {
+        refused.add({before, *lowest}, form, text);
+      }
+      std::optional<Target> below = target_below(*lowest);
+      if (below && (gate.sm_since || gate.only_on)) refused.add({kNewest, *below}, form, text);
+    }
+  }
+  auto wrong = taken.disagreements(*ptxas, true);
+  EXPECT_TRUE(wrong.empty()) << "refused where the gate begins: " << listing(wrong);
+  wrong = refused.disagreements(*ptxas, false);
+  EXPECT_TRUE(wrong.empty()) << "taken below the gate: " << listing(wrong);
 }
 
 }  // namespace

@@ -34,10 +34,13 @@ struct IndexedRow {
   uint32_t mandatory = 0;  // a bit for each slot
 };
 
+using RowsByFirstWord = std::unordered_map<std::string_view, std::vector<IndexedRow>>;
+
 struct Index {
   std::unordered_map<std::string_view, Token> tokens;
   std::vector<std::string_view> spelling;  // by token
-  std::unordered_map<std::string_view, std::vector<IndexedRow>> by_first_word;
+  RowsByFirstWord by_first_word;
+  RowsByFirstWord lax_by_first_word;
 };
 
 Order order_of(const Slot& slot) {
@@ -45,9 +48,8 @@ Order order_of(const Slot& slot) {
   return slot.choices[0].space != Space::none ? Order::spaces : Order::free;
 }
 
-Index build_index() {
-  Index index;
-  for (const Row& row : rows()) {
+void add_to_index(std::span<const Row> rows, Index& index, RowsByFirstWord& by_first_word) {
+  for (const Row& row : rows) {
     IndexedRow made;
     made.row = &row;
     std::string_view rest = row.opcode;
@@ -68,8 +70,14 @@ Index build_index() {
         made.entries.push_back({at->second, static_cast<int8_t>(s), static_cast<int8_t>(c)});
       }
     }
-    index.by_first_word[first].push_back(std::move(made));
+    by_first_word[first].push_back(std::move(made));
   }
+}
+
+Index build_index() {
+  Index index;
+  add_to_index(rows(), index, index.by_first_word);
+  add_to_index(lax_rows(), index, index.lax_by_first_word);
   return index;
 }
 
@@ -352,6 +360,29 @@ void explain(std::span<const std::string_view> words, const std::vector<const In
 
 }  // namespace
 
+namespace {
+
+// ptxas takes it all the same: a row of the closed list, or a form with a modifier that stands twice.
+bool is_lax(std::span<const std::string_view> words, std::span<const Token> tokens) {
+  const Index& index = the_index();
+  if (auto found = index.lax_by_first_word.find(words[0]); found != index.lax_by_first_word.end()) {
+    for (const IndexedRow& row : found->second) {
+      if (names_row(row, words) && Assignment(row, tokens.subspan(row.name.size())).complete()) return true;
+    }
+  }
+  for (size_t i = 1; i < words.size(); ++i) {
+    bool twice = std::find(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=
+                 words.begin() + static_cast<std::ptrdiff_t>(i);
+    if (!twice || type_named(words[i]) || space_named(words[i])) continue;
+    std::vector<std::string_view> once(words.begin(), words.end());
+    once.erase(once.begin() + static_cast<std::ptrdiff_t>(i));
+    return !match(once).forms.empty();
+  }
+  return false;
+}
+
+}  // namespace
+
 Match match(std::span<const std::string_view> words) {
   Match made;
   if (words.empty()) return made;
@@ -392,6 +423,7 @@ Match match(std::span<const std::string_view> words) {
     unknown_name(words, found->second, made);
   } else {
     explain(words, named, tokens, made);
+    made.lax = is_lax(words, tokens);
   }
   return made;
 }

@@ -62,6 +62,7 @@ struct ParsedTable {
   Filled<Condition, 3000> conditions;
   Filled<ParsedConstraint, 1500> constraints;
   Filled<ParsedRow, 1200> rows;
+  uint32_t legal_rows = 0;  // those behind them are the lax ones
   RowError error;
 };
 
@@ -339,7 +340,8 @@ class RowParser {
       rest.remove_prefix(1);
       made.shape = bracket == '[' ? Shape::address : Shape::arguments;
     }
-    made.destination = first && !wrapped && (made.name[0] == 'd' || made.name[0] == 'p');
+    made.sink_only = made.sink_allowed = made.name == "_";
+    made.destination = first && !wrapped && (made.name[0] == 'd' || made.name[0] == 'p' || made.sink_only);
     if (made.destination) made.shape = Shape::reg;
     annotations(made, rest);
     finish(made);
@@ -382,9 +384,11 @@ class RowParser {
     }
   }
 
-  // "0..15", "32..1024%32", "128".
+  // "0..15", "32..1024%32", "4..16*2", "128".
   constexpr void constants(OperandSpec& made, std::string_view text) {
     std::string_view whole = text;
+    made.constants.doubling = text.ends_with("*2");
+    if (made.constants.doubling) text.remove_suffix(2);
     std::string_view range = take_until(text, '%');
     made.constants.step = text.empty() ? 1 : static_cast<uint32_t>(number(text, whole));
     std::string_view low = take_until(range, '.');

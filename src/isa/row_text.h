@@ -11,8 +11,8 @@
 // Operands, separated by commas; `{, b}` is optional, `a|b` a pair, `a[|b]` one whose second half may be missing,
 // `{!}a` negatable,
 // `[a]` an address, `[a{}]` an address that takes coordinates, `(a)` call arguments. The first one is a destination if
-// its name begins with d or p, and both halves of a pair are. p and q are predicates. Behind the name may follow, in
-// this order:
+// its name begins with d or p, and both halves of a pair are. p and q are predicates, `_` is a sink only. Behind the
+// name may follow, in this order:
 //   /_          the sink `_` is allowed
 //   +           the destination's old value is read too
 //   :RULE       .SLOT the type taken in that slot; .SLOT*2 twice its width; .TYPE a fixed type; imm, label, symbol;
@@ -23,7 +23,7 @@
 //   &           special registers and symbols are allowed (mov)
 //   !           register only: no immediate
 //   ?SLOT       the operand is there exactly when the modifier of that slot is (`?hint`)
-//   <RANGE>     which constants are legal: <0..15>, <32..1024%32> (multiples of 32 from 32 on), <128>
+//   <RANGE>     which constants are legal: <0..15>, <32..1024%32> (steps of 32), <4..16*2> (4, 8, 16), <128>
 //   =SAMPLE     what an enumeration writes here, where not every name is legal
 //
 // Sets: ".name = { .a, .b @GATE, ... };" separated by `;`.

@@ -25,6 +25,12 @@ constexpr RowText kTexts[] = {
 #include "isa/rows/convert.inc"
 #include "isa/rows/control.inc"
 #include "isa/rows/synchronize.inc"
+#include "isa/rows/async.inc"
+#include "isa/rows/matrix.inc"
+};
+
+constexpr RowText kLaxTexts[] = {
+#include "isa/rows/lax.inc"
 };
 // clang-format on
 
@@ -34,8 +40,11 @@ consteval ParsedTable parse_all() {
   ParsedTable table;
   RowParser parser(table);
   for (const RowText& text : kTexts) {
-    parser.parse(text);
-    if (!table.error.what.empty()) break;
+    if (table.error.what.empty()) parser.parse(text);
+  }
+  table.legal_rows = table.rows.count;
+  for (const RowText& text : kLaxTexts) {
+    if (table.error.what.empty()) parser.parse(text);
   }
   return table;
 }
@@ -81,6 +90,9 @@ constexpr auto kConstraints = [] {
   return constraints;
 }();
 
+constexpr size_t kLegal = kParsed.legal_rows;
+
+// The legal rows, then the lax ones.
 constexpr auto kRows = [] {
   std::array<Row, kParsed.rows.count> rows{};
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -99,9 +111,9 @@ constexpr auto kRows = [] {
   return rows;
 }();
 
-// Rows sorted by opcode, in the order of the manual within one.
+// Legal rows sorted by opcode, in the order of the manual within one.
 constexpr auto kByOpcode = [] {
-  std::array<const Row*, kRows.size()> order{};
+  std::array<const Row*, kLegal> order{};
   for (size_t i = 0; i < order.size(); ++i) order[i] = &kRows[i];
   std::sort(order.begin(), order.end(),
             [](const Row* a, const Row* b) { return a->opcode != b->opcode ? a->opcode < b->opcode : a->id < b->id; });
@@ -125,7 +137,9 @@ constexpr auto kOpcodes = [] {
 
 }  // namespace
 
-std::span<const Row> rows() { return kRows; }
+std::span<const Row> rows() { return {kRows.data(), kLegal}; }
+
+std::span<const Row> lax_rows() { return {kRows.data() + kLegal, kRows.size() - kLegal}; }
 
 std::span<const std::string_view> opcodes() { return kOpcodes; }
 

@@ -53,13 +53,18 @@ struct TypeRule {
   bool relaxed = false;
 };
 
-// Which constants an operand may be: low, low + step ... high. No limit where step is 0.
+// Which constants an operand may be: low, low + step ... high, or low, 2 low, 4 low ... high. No limit where step is 0.
 struct ConstantRange {
   int64_t low = 0;
   int64_t high = 0;
   uint32_t step = 0;
+  bool doubling = false;
   constexpr bool admits(int64_t value) const {
-    return step == 0 || (value >= low && value <= high && (value - low) % step == 0);
+    if (step == 0) return true;
+    if (value < low || value > high) return false;
+    if (!doubling) return (value - low) % step == 0;
+    while (value > low && value % 2 == 0) value /= 2;
+    return value == low;
   }
 };
 
@@ -79,6 +84,7 @@ struct OperandSpec {
   bool optional = false;
   bool negatable = false;     // !p
   bool sink_allowed = false;  // `_`
+  bool sink_only = false;     // nothing but `_`: mbarrier.arrive on another CTA's barrier
   bool names_symbol = false;  // mov: special registers and addresses of symbols too
   bool coordinates = false;   // [a, {coordinates}] of tensor copies
   bool pair = false;          // first half of "p|q" in setp, shfl, match: the next spec is the second half
@@ -132,6 +138,9 @@ struct Row {
 };
 
 std::span<const Row> rows();
+// Forms that the manual does not have and ptxas takes all the same, or takes while it ignores a word (rows/lax.inc):
+// the closed list behind Match::lax. They are in neither rows() nor rows_of().
+std::span<const Row> lax_rows();
 std::span<const Row* const> rows_of(std::string_view opcode);  // empty where the table lacks it
 std::span<const std::string_view> opcodes();                   // sorted
 
@@ -161,6 +170,7 @@ struct Form {
 struct Match {
   std::vector<Form> forms;
   bool opcode_known = false;
+  bool lax = false;  // no form, and yet ptxas takes it: a known laxness, not a disagreement
   std::string problem;
   int word = -1;
   std::string suggestion;

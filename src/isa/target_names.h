@@ -10,14 +10,14 @@ namespace ptxlab::isa {
 
 struct KnownTarget {
   Target target;
-  PtxVersion since;  // measured with ptxas 13.0, which for sm_70 and sm_88 is more generous than the manual
+  PtxVersion since;  // measured with ptxas 13.0, which for sm_88 is more generous than the manual
   uint16_t family;   // the sm whose 'f' features it has; 0: none
 };
 
 // sm_101 is what sm_110 was called before PTX ISA 9.0; both belong to one family.
 inline constexpr std::array<KnownTarget, 34> kKnownTargets = {{
     {{50, 0}, 40, 0},      {{52, 0}, 41, 0},      {{53, 0}, 42, 0},      {{60, 0}, 50, 0},      {{61, 0}, 50, 0},
-    {{62, 0}, 50, 0},      {{70, 0}, 51, 0},      {{72, 0}, 61, 0},      {{75, 0}, 63, 0},      {{80, 0}, 70, 0},
+    {{62, 0}, 50, 0},      {{70, 0}, 60, 0},      {{72, 0}, 61, 0},      {{75, 0}, 63, 0},      {{80, 0}, 70, 0},
     {{86, 0}, 71, 0},      {{87, 0}, 74, 0},      {{88, 0}, 74, 0},      {{89, 0}, 78, 0},      {{90, 0}, 78, 0},
     {{90, 'a'}, 80, 0},    {{100, 0}, 86, 100},   {{100, 'a'}, 86, 100}, {{100, 'f'}, 88, 100}, {{101, 0}, 86, 110},
     {{101, 'a'}, 86, 110}, {{101, 'f'}, 88, 110}, {{103, 0}, 88, 100},   {{103, 'a'}, 88, 100}, {{103, 'f'}, 88, 100},
