@@ -8,7 +8,8 @@
 namespace ptxlab::ptx {
 
 // X(number, name, meaning). Numbers never change once published; 00xx text, 01xx declarations and names, 02xx
-// instructions against the table, 03xx operands, 04xx addresses and memory, 05xx calls and linking, 06xx versions and targets.
+// instructions against the table, 03xx operands, 04xx addresses and memory, 05xx calls and linking, 06xx versions and targets, 07xx legal
+// and suspicious.
 #define PTXLAB_PTX_CODES(X)                                                                                    \
   X(1, bad_character, "bytes that cannot stand in PTX")                                                        \
   X(2, unterminated_comment, "a /* comment without its end")                                                   \
@@ -68,7 +69,10 @@ namespace ptxlab::ptx {
   X(503, argument_size, "a call argument whose size differs from the parameter's")                             \
   X(504, undefined_function, "a function that is declared, called and never defined")                          \
   X(600, gate, "an instruction or directive that needs a newer PTX version or another target")                 \
-  X(601, target_needs_version, "a target that is newer than the module's PTX version")
+  X(601, target_needs_version, "a target that is newer than the module's PTX version")                         \
+  X(700, narrow_product, "an offset multiplied in 32 bits and widened afterwards")                             \
+  X(701, unused_parameter, "a kernel's parameter that nothing reads")                                          \
+  X(702, kept_state, "a module's variable that is read and written: state from launch to launch")
 
 enum class Code : uint16_t {
 #define PTXLAB_ENUMERATOR(number, name, meaning) name = number,

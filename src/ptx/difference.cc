@@ -13,7 +13,7 @@ bool same(const std::vector<T>& a, const std::vector<T>& b);
 
 bool same(const Operand& a, const Operand& b) {
   return a.kind == b.kind && a.negated == b.negated && a.component == b.component &&
-         a.single_precision == b.single_precision && a.id == b.id && a.bits == b.bits && a.offset == b.offset &&
+         a.single_precision == b.single_precision && a.adds_zero == b.adds_zero && a.id == b.id && a.bits == b.bits && a.offset == b.offset &&
          a.symbol == b.symbol && a.name == b.name && same(a.elements, b.elements);
 }
 

@@ -55,6 +55,7 @@ struct Operand {
   bool negated = false;   // ! on a predicate
   int8_t component = -1;  // 0..3: .x .y .z .w of a special or vector register; 4..7: .b0 .. .b3, 8, 9: .h0, .h1 of video instructions
   bool single_precision = false;  // floating: written as 0f...
+  bool adds_zero = false;         // written as [a+0]: ptxas -g makes other code of it than of [a]
   uint32_t id = 0;
   uint64_t bits = 0;
   int64_t offset = 0;

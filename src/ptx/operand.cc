@@ -105,6 +105,7 @@ bool BodyParser::read_offset(Operand& operand) {
     return false;
   }
   operand.offset = static_cast<int64_t>(value->bits);
+  operand.adds_zero = operand.offset == 0;
   return true;
 }
 

@@ -58,6 +58,8 @@ Fit fit(Type have, Type want, bool relaxed, bool element) {
   if (want == Type::none) return Fit::ok;
   if (have == Type::pred || want == Type::pred) return have == want ? Fit::ok : Fit::kind;
   int bits = isa::bits_of(have), needed = isa::bits_of(want);
+  // The narrow formats that came after f16 take exact registers everywhere.
+  if (isa::is_float(want) && want != Type::f16 && want != Type::f32 && want != Type::f64) relaxed = false;
   if (relaxed ? bits < needed : bits != needed) return Fit::width;
   if (is_bits(have) || is_bits(want) || have == want) return Fit::ok;
   bool integer = isa::is_integer(have);
@@ -87,7 +89,7 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
   const Register& have = function_.registers[operand.id];
   Type want = form.operand_type(index);
   int lanes = operand.component >= 0 ? 1 : have.vector;
-  if (operand.component >= 0 && operand.component >= have.vector && operand.component < 4)
+  if (operand.component >= 0 && operand.component < 4 && (have.vector == 1 || operand.component >= have.vector))
     return Problem{Code::component, operand.span, fmt::format("register {} has no such component", quoted(have.name)),
                    have.vector == 1 ? "only registers declared .v2 or .v4 have components" : "", false};
   if (lanes > 1 && !element && spec.shape != Shape::vector && !form.row->opcode.starts_with("mov"))
@@ -97,7 +99,11 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
     return Problem{Code::negation, operand.span, "'!' negates predicates only", "use not.b32", false};
   if (operand.negated && spec.destination)
     return Problem{Code::negation, operand.span, "a result cannot be negated", "", false};
-  if (lanes > 1) return std::nullopt;  // mov between a vector register and a wide one
+  if (lanes > 1) {  // mov between a vector register and a wide one
+    if (form.vector_length() > 1 || lanes * isa::bits_of(have.type) == isa::bits_of(want)) return std::nullopt;
+    return Problem{Code::vector_length, operand.span, fmt::format("{} is a vector register", quoted(have.name)),
+                   "name one component: .x .y .z .w", false};
+  }
   switch (fit(have.type, want, spec.type.relaxed, element)) {
     case Fit::ok: return std::nullopt;
     case Fit::width:
@@ -126,7 +132,7 @@ Maybe OperandCheck::special(const Form& form, int index, const Operand& operand)
     return Problem{Code::operand_kind, operand.span,
                    fmt::format("{} cannot read the special register {}", form.row->opcode, special.name),
                    "copy it first: mov.u32 %r, " + std::string(special.name) + (special.components > 1 ? ".x" : ""), false};
-  if (operand.component >= 0 && operand.component >= special.components)
+  if (operand.component >= 0 && (special.components == 1 || operand.component >= special.components))
     return Problem{Code::component, operand.span, fmt::format("{} has no such component", special.name), "", false};
   if (special.components > 1 && operand.component < 0) {
     if (form.vector_length() > 1) return std::nullopt;
@@ -180,11 +186,11 @@ Maybe OperandCheck::integer(const Form& form, int index, const Operand& operand)
                  fmt::format("ptxas keeps the lower {} bits without a word", bits), true};
 }
 
-Maybe OperandCheck::floating(const Form& form, int index, const Operand& operand) const {
+Maybe OperandCheck::floating(const Form& form, int index, const Operand& operand, bool element) const {
   Type want = form.operand_type(index);
   if (spec_of(form, index).destination) return wrong_kind(form, index, operand, "a result: a register");
   if (want == Type::none || want == Type::f32 || want == Type::f64) return std::nullopt;
-  if (want == Type::b32 && operand.single_precision) return std::nullopt;
+  if (want == Type::b32 && (operand.single_precision || element)) return std::nullopt;
   if (want == Type::b64 && !operand.single_precision) return std::nullopt;
   return Problem{Code::immediate_kind, operand.span,
                  fmt::format("{} is .{}: {} cannot stand there", ordinal(form, index), isa::name_of(want),
@@ -194,7 +200,8 @@ Maybe OperandCheck::floating(const Form& form, int index, const Operand& operand
 
 Maybe OperandCheck::sink(const Form& form, int index, const Operand& operand, bool element) const {
   const OperandSpec& spec = spec_of(form, index);
-  if (spec.sink_allowed || (element && spec.destination)) return std::nullopt;
+  bool second_half = index > 0 && spec_of(form, index - 1).pair;
+  if (spec.sink_allowed || second_half || (element && spec.destination)) return std::nullopt;
   return Problem{Code::sink, operand.span, fmt::format("{} cannot be left out with '_'", ordinal(form, index)),
                  "name a register that nothing reads", false};
 }
@@ -211,7 +218,7 @@ Maybe OperandCheck::value(const Form& form, int index, const Operand& operand, b
     case Kind::floating:
       if (register_only && spec.destination) return wrong_kind(form, index, operand, "a register");
       if (spec.shape == Shape::reg) return wrong_kind(form, index, operand, "a register");
-      return operand.kind == Kind::integer ? integer(form, index, operand) : floating(form, index, operand);
+      return operand.kind == Kind::integer ? integer(form, index, operand) : floating(form, index, operand, element);
     case Kind::symbol: return symbol_value(form, index, operand);
     case Kind::vector:
       // A lone element in braces stands for itself.
@@ -275,7 +282,15 @@ Maybe OperandCheck::address(const Form& form, int index, const Operand& operand)
     case Kind::symbol: return address_space(form, index, base);
     case Kind::reg: {
       Type type = function_.registers[base.id].type;
-      if (type != Type::pred && !isa::is_float(type)) return std::nullopt;
+      if (type != Type::pred && !isa::is_float(type) && type != Type::b128) {
+        isa::Space space = form.operand_space(index);
+        bool wide = space == isa::Space::global || space == isa::Space::generic || space == isa::Space::none;
+        if (isa::bits_of(type) != 32 || !wide || form.row->effects.async) return std::nullopt;
+        return Problem{Code::bad_address, base.span,
+                       fmt::format("register {} has 32 bits, an address in {} memory has 64", quoted(function_.registers[base.id].name),
+                                   space == isa::Space::global ? ".global" : "generic"),
+                       "hold it in a .b64 register; shared memory alone takes 32 bits: ld.shared", false};
+      }
       return Problem{Code::bad_address, base.span,
                      fmt::format("register {} is .{}: it cannot hold an address", quoted(function_.registers[base.id].name), isa::name_of(type)),
                      "an address is in a .b64 register (.b32 for shared memory)", false};

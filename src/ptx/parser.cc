@@ -255,6 +255,22 @@ void Parser::variables(Linkage linkage, uint32_t, Trivia trivia) {
   add_variable(std::move(read.front()), std::move(trivia));
 }
 
+// .maxntid and its like, behind the parameters.
+void Parser::check_function_directive(const Function& function, std::string_view word, Span span) {
+  constexpr std::string_view kKnown[] = {".maxntid",         ".reqntid",  ".maxnreg",           ".minnctapersm",
+                                         ".maxnctapersm",    ".noreturn", ".pragma",            ".explicitcluster",
+                                         ".maxclusterrank",  ".language", ".reqnctapercluster", ".blocksareclusters",
+                                         ".abi_preserve",    ".abi_preserve_control"};
+  if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) {
+    auto near = word.size() < 64 ? base::nearest(word, std::span<const std::string_view>(kKnown)) : "";
+    report_.error(Code::unknown_directive, span, "there is no directive " + quoted(word),
+                  near.empty() ? "" : "did you mean " + near + "?");
+  }
+  bool maximum = word == ".maxntid", required = word == ".reqntid";
+  if ((maximum && !function.directive(".reqntid").empty()) || (required && !function.directive(".maxntid").empty()))
+    report_.error(Code::bad_directive, span, ".maxntid and .reqntid exclude each other", "keep one of them");
+}
+
 bool Parser::function_header(Function& function) {
   using Kind = Token::Kind;
   function.entry = reader_.text() == ".entry";
@@ -281,6 +297,7 @@ bool Parser::function_header(Function& function) {
   while (reader_.at(Kind::dotted)) {
     uint32_t begin = reader_.token().span.begin;
     bool pragma = reader_.text() == ".pragma";
+    check_function_directive(function, reader_.text(), reader_.token().span);
     reader_.advance();
     if (pragma) {
       while (reader_.at(Kind::string) || reader_.at(',')) reader_.advance();

@@ -1,4 +1,4 @@
-// One layout for every module: declarations as in the manual, a statement a line, a tab before opcodes' operands.
+// One layout for every module: a parameter and a statement a line, statements behind a tab, labels at the margin.
 #include "ptx/printer.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ std::string_view linkage_prefix(Linkage linkage) {
   return "";
 }
 
-void append_offset(std::string& out, int64_t offset) {
-  if (offset != 0) fmt::format_to(std::back_inserter(out), "+{}", offset);
+void append_offset(std::string& out, const Operand& operand) {
+  if (operand.offset != 0 || operand.adds_zero) fmt::format_to(std::back_inserter(out), "+{}", operand.offset);
 }
 
 void append(std::string& out, const Operand& operand, const Function& function);
@@ -46,12 +46,12 @@ void append(std::string& out, const Operand& operand, const Function& function) 
     case Kind::label: out += operand.id < function.labels.size() ? function.labels[operand.id].name : operand.name; break;
     case Kind::symbol:
       out += operand.name;
-      append_offset(out, operand.offset);
+      append_offset(out, operand);
       break;
     case Kind::address:
       out += '[';
       if (!operand.elements.empty()) append(out, operand.elements[0], function);
-      append_offset(out, operand.offset);
+      append_offset(out, operand);
       for (size_t i = 1; i < operand.elements.size(); ++i) {
         out += ", ";
         append(out, operand.elements[i], function);
@@ -169,8 +169,12 @@ class Printer {
     out_ += function.entry ? ".entry " : ".func ";
     for (const auto& word : function.leading) out_ += word + " ";
     if (!function.results.empty()) {
-      append_parameters(out_, function.results);
-      out_ += ' ';
+      out_ += '(';
+      for (size_t i = 0; i < function.results.size(); ++i) {
+        if (i) out_ += ", ";
+        append(out_, function.results[i]);
+      }
+      out_ += ") ";
     }
     out_ += function.name;
     if (!function.parameters.empty() || !function.entry) append_parameters(out_, function.parameters);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "ptx/arguments.h"
+#include "ptx/hints.h"
 #include "ptx/linkage_check.h"
 #include "ptx/memory_check.h"
 #include "ptx/operand_check.h"
@@ -20,7 +21,7 @@ namespace {
 // Instructions that PTX has and that the table may lack. Asked only when the table does not know an opcode: what ptxas may
 // take is a warning, what no PTX has is an error.
 constexpr std::string_view kElsewhere[] = {
-    "applypriority", "atom", "cp",      "createpolicy", "discard", "elect",   "fabric",    "fence",    "getctarank",   "griddepcontrol",
+    "activemask", "applypriority", "atom", "cp",      "createpolicy", "discard", "elect",   "fabric",    "fence",    "getctarank",   "griddepcontrol",
     "istypep",       "ldmatrix", "ldu",         "mapa",    "match",   "mbarrier",  "membar",   "mma",          "movmatrix",
     "multimem",      "pmevent", "prefetch",     "prefetchu", "red",   "redux",     "setmaxnreg", "spcompress", "spdecompress",
     "st",            "stmatrix", "suld",        "suq",     "sured",   "sust",      "tcgen05",  "tensormap",    "tex",
@@ -50,6 +51,7 @@ class Verifier {
       }
     }
     check_linkage(module_, report_);
+    add_hints(module_, report_);
     return report_.take();
   }
 

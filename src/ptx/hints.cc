@@ -1,0 +1,148 @@
+#include "ptx/hints.h"
+
+#include <fmt/format.h>
+
+#include <span>
+#include <unordered_set>
+
+namespace ptxlab::ptx {
+namespace {
+
+using Kind = Operand::Kind;
+constexpr int32_t kNothing = -1;
+
+bool is_register(const Operand& operand) { return operand.kind == Kind::reg; }
+
+template <class Visit>
+void each_operand(const std::vector<Operand>& operands, const Visit& visit) {
+  for (const Operand& operand : operands) {
+    visit(operand);
+    each_operand(operand.elements, visit);
+  }
+}
+
+struct Use {
+  bool read = false, written = false;
+};
+
+// One pass over a function in the order of the text, with what each register last got.
+class FunctionHints {
+ public:
+  FunctionHints(const Function& function, std::vector<Use>& variables, Report& report)
+      : function_(function), variables_(variables), report_(report), facts_(function.registers.size()) {}
+
+  void run() {
+    for (const Statement& statement : function_.body) {
+      const Instruction* instruction = statement.instruction();
+      if (instruction && instruction->form.row) look_at(*instruction);
+    }
+  }
+
+ private:
+  struct Fact {
+    bool special = false;          // copied from a special register
+    int32_t product = kNothing;    // the result of this multiplication in 32 bits
+    int32_t widened = kNothing;    // ... widened to 64 bits, perhaps shifted or added to something
+    int32_t variable = kNothing;   // the address of this variable of the module
+  };
+
+  const Fact* fact(const Operand& operand) const { return is_register(operand) ? &facts_[operand.id] : nullptr; }
+
+  void look_at(const Instruction& instruction) {
+    for (const Operand& operand : instruction.operands)
+      if (operand.kind == Kind::address && !operand.elements.empty()) address(instruction, operand.elements[0]);
+    const auto& operands = instruction.operands;
+    if (operands.empty() || !is_register(operands[0])) return;
+    const isa::Form& form = instruction.form;
+    std::string_view opcode = form.row->opcode;
+    if (form.row->operands.empty() || !form.row->operands[0].destination) return;
+    Fact made;
+    auto sources = std::span(operands).subspan(1);
+    if (opcode == "mov" && sources.size() == 1) {
+      if (const Fact* copied = fact(sources[0])) made = *copied;
+      made.special |= sources[0].kind == Kind::special;
+      if (sources[0].kind == Kind::symbol && sources[0].symbol.where == SymbolRef::Where::module_variable)
+        made.variable = static_cast<int32_t>(sources[0].symbol.index);
+    } else if ((opcode == "mul" || opcode == "mad") && form.has(".lo") && isa::bits_of(form.type()) == 32) {
+      bool both = is_register(sources[0]) && is_register(sources[1]);
+      // The grid's own coordinates stay small.
+      if (both && !facts_[sources[0].id].special && !facts_[sources[1].id].special) {
+        made.product = static_cast<int32_t>(products_.size());
+        products_.push_back(&instruction);
+      }
+    } else if (opcode == "cvt" && isa::bits_of(form.type(0)) == 64 && sources.size() == 1) {
+      if (const Fact* source = fact(sources[0])) made.widened = source->product;
+    } else if ((opcode == "add" || opcode == "shl") && isa::bits_of(form.type()) == 64) {
+      for (const Operand& source : sources)
+        if (const Fact* from = fact(source); from && from->widened != kNothing) made.widened = from->widened;
+    } else if (opcode == "cvta" && sources.size() == 1) {
+      if (const Fact* source = fact(sources[0])) made = *source;
+    }
+    facts_[operands[0].id] = made;
+  }
+
+  void address(const Instruction& instruction, const Operand& base) {
+    int32_t variable = kNothing;
+    if (base.kind == Kind::symbol && base.symbol.where == SymbolRef::Where::module_variable)
+      variable = static_cast<int32_t>(base.symbol.index);
+    if (const Fact* from = fact(base)) {
+      variable = from->variable;
+      if (from->widened != kNothing) narrow(*products_[static_cast<size_t>(from->widened)]);
+    }
+    if (variable == kNothing) return;
+    const isa::Effects& effects = instruction.form.row->effects;
+    variables_[static_cast<size_t>(variable)].read |= effects.loads || effects.atomic;
+    variables_[static_cast<size_t>(variable)].written |= effects.stores || effects.atomic;
+  }
+
+  void narrow(const Instruction& product) {
+    if (!reported_.insert(&product).second) return;
+    report_.warning(Code::narrow_product, {product.word_spans.front().begin, product.word_spans.back().end},
+                    "this product is taken in 32 bits, widened and then used as an address",
+                    "beyond 2^31 it wraps: mul.wide.s32 keeps all 64 bits");
+  }
+
+  const Function& function_;
+  std::vector<Use>& variables_;
+  Report& report_;
+  std::vector<Fact> facts_;
+  std::vector<const Instruction*> products_;
+  std::unordered_set<const Instruction*> reported_;
+};
+
+void unused_parameters(const Function& function, Report& report) {
+  std::vector<bool> used(function.parameters.size());
+  for (const Statement& statement : function.body) {
+    const Instruction* instruction = statement.instruction();
+    if (!instruction) continue;
+    each_operand(instruction->operands, [&](const Operand& operand) {
+      if (operand.kind == Kind::symbol && operand.symbol.where == SymbolRef::Where::parameter) used[operand.symbol.index] = true;
+    });
+  }
+  for (size_t i = 0; i < used.size(); ++i) {
+    if (used[i]) continue;
+    report.warning(Code::unused_parameter, function.parameters[i].span,
+                   fmt::format("nothing reads the parameter {}", quoted(function.parameters[i].name)),
+                   "does the kernel ignore an input?");
+  }
+}
+
+}  // namespace
+
+void add_hints(const Module& module, Report& report) {
+  std::vector<Use> variables(module.variables.size());
+  for (const Function& function : module.functions) {
+    if (!function.has_body) continue;
+    FunctionHints(function, variables, report).run();
+    if (function.entry) unused_parameters(function, report);
+  }
+  for (size_t i = 0; i < variables.size(); ++i) {
+    const Variable& variable = module.variables[i];
+    if (!variables[i].read || !variables[i].written || variable.space != isa::Space::global) continue;
+    report.warning(Code::kept_state, variable.span,
+                   fmt::format("{} is read and written: it keeps state from one launch to the next", quoted(variable.name)),
+                   "a launch must not depend on the launches before it");
+  }
+}
+
+}  // namespace ptxlab::ptx
