@@ -44,6 +44,9 @@ struct Index {
 };
 
 Order order_of(const Slot& slot) {
+  // mul.lo.s32, never mul.s32.lo: these halves are part of the name and precede the types.
+  for (std::string_view half : {".lo", ".hi", ".wide"})
+    if (slot.choices[0].token == half) return Order::types;
   if (slot.choices[0].type != Type::none) return Order::types;
   return slot.choices[0].space != Space::none ? Order::spaces : Order::free;
 }

@@ -43,7 +43,8 @@ void BodyParser::run() {
   }
   scope_.close();
   if (reader_.at_end()) {
-    report_.error(Code::unexpected_end, function_.name_span, "the body of " + quoted(function_.name) + " has no closing '}'",
+    report_.error(Code::unexpected_end, function_.name_span,
+                  "the body of " + quoted(function_.name) + " has no closing '}'",
                   "the text ends inside it: was the file cut off?");
   } else {
     reader_.advance();
@@ -189,7 +190,8 @@ void BodyParser::loc_statement(Statement statement) {
     for (;;) {
       if (reader_.at(Token::Kind::word) && reader_.text() == "function_name") {
         reader_.advance();
-        if (!reader_.at(Token::Kind::word)) return reader_.unexpected("a label of .debug_str"), reader_.skip_statement();
+        if (!reader_.at(Token::Kind::word))
+          return reader_.unexpected("a label of .debug_str"), reader_.skip_statement();
         reader_.advance();
         if (reader_.accept('+') && !parser_.read_count("an offset")) return reader_.skip_statement();
       } else if (reader_.at(Token::Kind::word) && reader_.text() == "inlined_at") {

@@ -103,7 +103,8 @@ std::string_view Expression::operator_here() const {
   if (!reader_.at(Token::Kind::mark)) return {};
   char first = reader_.token().mark, second = reader_.following();
   for (const auto& known : kOperators)
-    if (known.spelling[0] == first && (known.spelling.size() == 1 || known.spelling[1] == second)) return known.spelling;
+    if (known.spelling[0] == first && (known.spelling.size() == 1 || known.spelling[1] == second))
+      return known.spelling;
   return {};
 }
 
@@ -126,7 +127,8 @@ std::optional<Constant> integer_result(std::string_view op, const Constant& a, c
   if (op == "<<") return of_integer(b.bits > 63 ? 0 : a.bits << b.bits, a.is_unsigned);
   if (op == ">>") {
     uint64_t by = std::min<uint64_t>(b.bits, 63);
-    return of_integer(a.is_unsigned ? (b.bits > 63 ? 0 : a.bits >> by) : static_cast<uint64_t>(as >> by), a.is_unsigned);
+    return of_integer(a.is_unsigned ? (b.bits > 63 ? 0 : a.bits >> by) : static_cast<uint64_t>(as >> by),
+                      a.is_unsigned);
   }
   if (op == "&") return of_integer(a.bits & b.bits, is_unsigned);
   if (op == "|") return of_integer(a.bits | b.bits, is_unsigned);
@@ -293,7 +295,8 @@ std::optional<Constant> number_from(std::string_view text) {
   auto end = std::from_chars(text.data(), text.data() + text.size(), value);
   if (end.ec == std::errc::invalid_argument || end.ptr != text.data() + text.size()) return std::nullopt;
   // from_chars leaves the value alone when it is out of range: too large or too small, told apart by the exponent's sign.
-  if (end.ec == std::errc::result_out_of_range) value = text.find("e-") == text.npos && text.find("E-") == text.npos ? HUGE_VAL : 0;
+  if (end.ec == std::errc::result_out_of_range)
+    value = text.find("e-") == text.npos && text.find("E-") == text.npos ? HUGE_VAL : 0;
   return of_double(value);
 }
 

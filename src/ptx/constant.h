@@ -9,12 +9,12 @@
 namespace ptxlab::ptx {
 
 struct Constant {
-  uint64_t bits = 0;              // two's complement, or the pattern of an f64
+  uint64_t bits = 0;  // two's complement, or the pattern of an f64
   bool floating = false;
   bool single_precision = false;  // a lone 0f literal
   bool is_unsigned = false;
-  bool truncated = false;         // the literal had more than 64 bits
-  double value() const;           // as a double, whichever it is
+  bool truncated = false;  // the literal had more than 64 bits
+  double value() const;    // as a double, whichever it is
 };
 
 // One literal without sign; nothing where it is malformed.

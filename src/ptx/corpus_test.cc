@@ -70,7 +70,8 @@ std::map<std::string, std::string> code_sections(const std::string& elf) {
         name == ".shstrtab" || name == ".strtab" || name == ".symtab")
       continue;
     bool empty = number(header + 4, 4) == 8;  // no bits in the file
-    std::string content = empty ? std::to_string(number(header + 0x20, 8)) : elf.substr(number(header + 0x18, 8), number(header + 0x20, 8));
+    std::string content = empty ? std::to_string(number(header + 0x20, 8))
+                                : elf.substr(number(header + 0x18, 8), number(header + 0x20, 8));
     sections[name + "#" + std::to_string(sections.count(name))] += content;
   }
   return sections;
@@ -119,7 +120,8 @@ TEST(Corpus, AcceptedAndReadBack) {
       for (const auto& statement : function.body)
         if (auto* instruction = statement.instruction();
             instruction && !instruction->form.row && known_opcode(*instruction))
-          ADD_FAILURE() << path.filename() << ":" << instruction->line << ": no form for " << print(*instruction, function);
+          ADD_FAILURE() << path.filename() << ":" << instruction->line << ": no form for "
+                        << print(*instruction, function);
     expect_round_trip(parse(text, path.filename().string()).module, path.filename().string());
   }
 }

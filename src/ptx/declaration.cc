@@ -172,7 +172,8 @@ bool Parser::read_declarator(Variable& variable) {
 void Parser::convert(const Variable& variable, const Constant& value, Initializer::Element& element, Span span) {
   bool floating_type = isa::is_float(variable.type);
   if (floating_type && variable.type != isa::Type::f32 && variable.type != isa::Type::f64) {
-    report_.error(Code::bad_declaration, span, fmt::format(".{} variables take no initial value", isa::name_of(variable.type)),
+    report_.error(Code::bad_declaration, span,
+                  fmt::format(".{} variables take no initial value", isa::name_of(variable.type)),
                   "declare it as .b16 or .b32 and give the bit pattern");
     return;
   }
@@ -271,7 +272,8 @@ bool Parser::read_initializer(Variable& variable) {
   }
   if (!braces && !extents.empty()) {
     report_.error(Code::bad_declaration, place, "the initial values of an array or vector stand in braces");
-  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0) && initializer.elements.size() > extents[0]) {
+  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0) &&
+             initializer.elements.size() > extents[0]) {
     report_.error(Code::bad_declaration, place,
                   fmt::format("{} initial values for {} elements", initializer.elements.size(), extents[0]));
   }

@@ -13,8 +13,8 @@ bool same(const std::vector<T>& a, const std::vector<T>& b);
 
 bool same(const Operand& a, const Operand& b) {
   return a.kind == b.kind && a.negated == b.negated && a.component == b.component &&
-         a.single_precision == b.single_precision && a.adds_zero == b.adds_zero && a.id == b.id && a.bits == b.bits && a.offset == b.offset &&
-         a.symbol == b.symbol && a.name == b.name && same(a.elements, b.elements);
+         a.single_precision == b.single_precision && a.adds_zero == b.adds_zero && a.id == b.id && a.bits == b.bits &&
+         a.offset == b.offset && a.symbol == b.symbol && a.name == b.name && same(a.elements, b.elements);
 }
 
 bool same(const Initializer::Element& a, const Initializer::Element& b) {
@@ -51,15 +51,16 @@ bool same(const Loc& a, const Loc& b) {
   return a.file == b.file && a.line == b.line && a.column == b.column && a.rest == b.rest;
 }
 bool same(const Directive& a, const Directive& b) {
-  return a.text == b.text && same(a.targets, b.targets) && same(a.parameters, b.parameters) && same(a.results, b.results);
+  return a.text == b.text && same(a.targets, b.targets) && same(a.parameters, b.parameters) &&
+         same(a.results, b.results);
 }
 bool same(const BlockBegin&, const BlockBegin&) { return true; }
 bool same(const BlockEnd&, const BlockEnd&) { return true; }
 
 bool same(const Statement& a, const Statement& b) {
   if (a.what.index() != b.what.index() || !(a.trivia == b.trivia)) return false;
-  return std::visit(
-      [&](const auto& what) { return same(what, std::get<std::decay_t<decltype(what)>>(b.what)); }, a.what);
+  return std::visit([&](const auto& what) { return same(what, std::get<std::decay_t<decltype(what)>>(b.what)); },
+                    a.what);
 }
 
 template <class T>
@@ -96,9 +97,9 @@ std::string difference(const Module& a, const Module& b) {
   if (!same(a.variables, b.variables)) return "variables";
   if (a.directives != b.directives || a.files != b.files) return "directives";
   if (!same(a.locations, b.locations)) return "locations";
-  bool items = std::equal(a.items.begin(), a.items.end(), b.items.begin(), b.items.end(), [](const Item& x, const Item& y) {
-    return x.kind == y.kind && x.index == y.index && x.trivia == y.trivia;
-  });
+  bool items = std::equal(
+      a.items.begin(), a.items.end(), b.items.begin(), b.items.end(),
+      [](const Item& x, const Item& y) { return x.kind == y.kind && x.index == y.index && x.trivia == y.trivia; });
   return items ? "" : "order or comments of the items";
 }
 

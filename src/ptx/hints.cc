@@ -40,10 +40,10 @@ class FunctionHints {
 
  private:
   struct Fact {
-    bool special = false;          // copied from a special register
-    int32_t product = kNothing;    // the result of this multiplication in 32 bits
-    int32_t widened = kNothing;    // ... widened to 64 bits, perhaps shifted or added to something
-    int32_t variable = kNothing;   // the address of this variable of the module
+    bool special = false;         // copied from a special register
+    int32_t product = kNothing;   // the result of this multiplication in 32 bits
+    int32_t widened = kNothing;   // ... widened to 64 bits, perhaps shifted or added to something
+    int32_t variable = kNothing;  // the address of this variable of the module
   };
 
   const Fact* fact(const Operand& operand) const { return is_register(operand) ? &facts_[operand.id] : nullptr; }
@@ -116,7 +116,8 @@ void unused_parameters(const Function& function, Report& report) {
     const Instruction* instruction = statement.instruction();
     if (!instruction) continue;
     each_operand(instruction->operands, [&](const Operand& operand) {
-      if (operand.kind == Kind::symbol && operand.symbol.where == SymbolRef::Where::parameter) used[operand.symbol.index] = true;
+      if (operand.kind == Kind::symbol && operand.symbol.where == SymbolRef::Where::parameter)
+        used[operand.symbol.index] = true;
     });
   }
   for (size_t i = 0; i < used.size(); ++i) {
@@ -139,9 +140,10 @@ void add_hints(const Module& module, Report& report) {
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = module.variables[i];
     if (!variables[i].read || !variables[i].written || variable.space != isa::Space::global) continue;
-    report.warning(Code::kept_state, variable.span,
-                   fmt::format("{} is read and written: it keeps state from one launch to the next", quoted(variable.name)),
-                   "a launch must not depend on the launches before it");
+    report.warning(
+        Code::kept_state, variable.span,
+        fmt::format("{} is read and written: it keeps state from one launch to the next", quoted(variable.name)),
+        "a launch must not depend on the launches before it");
   }
 }
 

@@ -57,7 +57,7 @@ void Lexer::comment(Gap& gap, bool own_line) {
 bool Lexer::skip_space(Gap& gap) {
   gap.same_line.clear();
   gap.before.clear();
-  int newlines = 0;       // since the last token or comment
+  int newlines = 0;  // since the last token or comment
   bool own_line = position_ == 0;
   while (position_ < source_.size()) {
     char c = source_[position_];
@@ -134,7 +134,8 @@ Token Lexer::next(Gap& gap) {
   } else if (is(c, kDigit)) {
     return number(token);
   } else if (c == '.' && is(at(p), kNameRest)) {
-    while (is(at(p), kNameRest) || (at(p) == ':' && at(p + 1) == ':' && is(at(p + 2), kNameRest))) p += at(p) == ':' ? 2 : 1;
+    while (is(at(p), kNameRest) || (at(p) == ':' && at(p + 1) == ':' && is(at(p + 2), kNameRest)))
+      p += at(p) == ':' ? 2 : 1;
     token.kind = Token::Kind::dotted;
   } else if (c == '"') {
     while (p < source_.size() && source_[p] != '"' && source_[p] != '\n') p += source_[p] == '\\' ? 2 : 1;

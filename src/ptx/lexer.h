@@ -13,11 +13,11 @@ namespace ptxlab::ptx {
 struct Token {
   enum class Kind : uint8_t {
     end,
-    word,     // add, %r1, $L__BB0_1, _
-    dotted,   // .global, .shared::cta, .128x256b
-    number,   // 12, 0x1f, 0f3f800000, 1.5e-3
-    string,   // "..." with its quotes
-    mark,     // one character of punctuation, in `mark`
+    word,    // add, %r1, $L__BB0_1, _
+    dotted,  // .global, .shared::cta, .128x256b
+    number,  // 12, 0x1f, 0f3f800000, 1.5e-3
+    string,  // "..." with its quotes
+    mark,    // one character of punctuation, in `mark`
   };
   Kind kind = Kind::end;
   char mark = 0;

@@ -23,13 +23,14 @@ const Directive* prototype_of(const Function& function, const Operand& label) {
   return std::get_if<Directive>(&function.body[static_cast<size_t>(at) + 1].what);
 }
 
-void check_counts(std::string_view what, const Operand* list, const std::vector<Variable>& declared, Span call, std::string_view callee,
-                  Report& report) {
+void check_counts(std::string_view what, const Operand* list, const std::vector<Variable>& declared, Span call,
+                  std::string_view callee, Report& report) {
   size_t given = list ? list->elements.size() : 0;
   bool open = !declared.empty() && !declared.back().dims.empty() && declared.back().dims[0] == 0;  // variadic
   if (given == declared.size() || (open && given + 1 >= declared.size())) return;
   report.error(Code::argument_count, list ? list->span : call,
-               fmt::format("{} has {} {}{}, this call gives {}", callee, declared.size(), what, declared.size() == 1 ? "" : "s", given));
+               fmt::format("{} has {} {}{}, this call gives {}", callee, declared.size(), what,
+                           declared.size() == 1 ? "" : "s", given));
 }
 
 }  // namespace
@@ -38,9 +39,12 @@ void check_call(const Module& module, const Function& function, const Instructio
   if (!instruction.form.row->effects.call) return;
   const Operand *results = nullptr, *target = nullptr, *arguments = nullptr, *prototype = nullptr;
   for (const Operand& operand : instruction.operands) {
-    if (operand.kind == Operand::Kind::list) (target ? arguments : results) = &operand;
-    else if (!target) target = &operand;
-    else prototype = &operand;
+    if (operand.kind == Operand::Kind::list)
+      (target ? arguments : results) = &operand;
+    else if (!target)
+      target = &operand;
+    else
+      prototype = &operand;
   }
   if (!target || target->kind == Operand::Kind::name) return;
   if (target->kind == Operand::Kind::symbol) {
@@ -57,7 +61,8 @@ void check_call(const Module& module, const Function& function, const Instructio
                  "name a .callprototype or .calltargets as the last operand");
     return;
   }
-  if (const Directive* declared = prototype_of(function, *prototype); declared && declared->text.starts_with(".callprototype")) {
+  if (const Directive* declared = prototype_of(function, *prototype);
+      declared && declared->text.starts_with(".callprototype")) {
     check_counts("result", results, declared->results, target->span, quoted(prototype->name), report);
     check_counts("parameter", arguments, declared->parameters, target->span, quoted(prototype->name), report);
   }
@@ -73,7 +78,8 @@ void check_linkage(const Module& module, Report& report) {
       defined[std::string_view(directive).substr(begin, directive.find_first_of(" \t\r\n,;", begin) - begin)] = true;
     }
   for (const auto& function : module.functions) {
-    if (function.entry || function.linkage == Linkage::external || defined[function.name] || is_provided(function.name)) continue;
+    if (function.entry || function.linkage == Linkage::external || defined[function.name] || is_provided(function.name))
+      continue;
     report.error(Code::undefined_function, function.name_span, fmt::format("nothing defines {}", quoted(function.name)),
                  "give it a body, or remove the declaration");
     defined[function.name] = true;  // once is enough
@@ -81,7 +87,8 @@ void check_linkage(const Module& module, Report& report) {
   std::unordered_map<std::string_view, bool> variables;
   for (const auto& variable : module.variables) variables[variable.name] |= variable.linkage != Linkage::external;
   for (const auto& variable : module.variables) {
-    if (variable.linkage != Linkage::external || variable.space == isa::Space::shared || variables[variable.name]) continue;
+    if (variable.linkage != Linkage::external || variable.space == isa::Space::shared || variables[variable.name])
+      continue;
     report.warning(Code::unresolved_extern, variable.span, fmt::format("nothing defines {}", quoted(variable.name)),
                    "ptxas ignores .extern here and makes a variable of zeros");
     variables[variable.name] = true;

@@ -16,14 +16,16 @@ uint64_t access_bytes(const isa::Form& form) {
 
 }  // namespace
 
-void check_memory(const OperandCheck& operands, const Instruction& instruction, const Arguments& arguments, Report& report) {
+void check_memory(const OperandCheck& operands, const Instruction& instruction, const Arguments& arguments,
+                  Report& report) {
   const isa::Form& form = instruction.form;
   if (!form.row->effects.loads && !form.row->effects.stores && !form.row->effects.atomic) return;
   uint64_t bytes = access_bytes(form);
   if (bytes == 0) return;
   for (size_t i = 0; i < form.row->operands.size(); ++i) {
     const Operand* operand = arguments.at[i];
-    if (!operand || operand->kind != Operand::Kind::address || form.row->operands[i].shape != isa::Shape::address) continue;
+    if (!operand || operand->kind != Operand::Kind::address || form.row->operands[i].shape != isa::Shape::address)
+      continue;
     const Operand& base = operand->elements[0];
     if (base.kind != Operand::Kind::symbol) continue;
     const Variable* variable = operands.variable(base.symbol);
@@ -39,23 +41,26 @@ void check_memory(const OperandCheck& operands, const Instruction& instruction, 
                                         offset + static_cast<int64_t>(bytes) - 1, quoted(base.name), size),
                      "ptxas does not check this");
     } else if (static_cast<uint64_t>(offset) % bytes != 0 && variable->alignment() % bytes == 0) {
-      report.warning(Code::misaligned, operand->span,
-                     fmt::format("an access of {} bytes at offset {} of {} is not aligned", bytes, offset, quoted(base.name)),
-                     "it faults at run time: offsets are multiples of the access's size");
+      report.warning(
+          Code::misaligned, operand->span,
+          fmt::format("an access of {} bytes at offset {} of {} is not aligned", bytes, offset, quoted(base.name)),
+          "it faults at run time: offsets are multiples of the access's size");
     }
   }
 }
 
 void check_special_operands(const Instruction& instruction, const Arguments& arguments, Report& report) {
   std::string_view opcode = instruction.form.row->opcode;
-  bool barrier = opcode.starts_with("bar") && instruction.form.row->effects.barrier && !opcode.starts_with("barrier.cluster");
+  bool barrier =
+      opcode.starts_with("bar") && instruction.form.row->effects.barrier && !opcode.starts_with("barrier.cluster");
   if (!barrier) return;
   for (size_t i = 0; i < instruction.form.row->operands.size(); ++i) {
     const Operand* operand = arguments.at[i];
     if (!operand || operand->kind != Operand::Kind::integer) continue;
     std::string_view name = instruction.form.row->operands[i].name;
     if (name == "a" && operand->bits > 15)
-      report.error(Code::immediate_range, operand->span, fmt::format("there is no barrier {}", operand->name), "barriers are 0 to 15");
+      report.error(Code::immediate_range, operand->span, fmt::format("there is no barrier {}", operand->name),
+                   "barriers are 0 to 15");
     if (name == "b" && operand->bits % 32 != 0)
       report.error(Code::immediate_range, operand->span, "a barrier counts whole warps",
                    fmt::format("{} is not a multiple of 32", operand->name));

@@ -14,9 +14,12 @@ std::string_view bare(std::string_view demangled) {
   size_t begin = 0, end = demangled.size();
   for (size_t i = 0; i < demangled.size(); ++i) {
     char c = demangled[i];
-    if (c == '<') ++depth;
-    else if (c == '>') --depth;
-    else if (c == ' ' && depth == 0) begin = i + 1;
+    if (c == '<')
+      ++depth;
+    else if (c == '>')
+      --depth;
+    else if (c == ' ' && depth == 0)
+      begin = i + 1;
     else if (c == '(' && depth == 0) {
       if (demangled.substr(i).starts_with("(anonymous namespace)")) {
         i += 20;
@@ -47,7 +50,8 @@ std::string_view last_component(std::string_view name) {
 bool unmangles_to(const std::string& mangled, std::string_view name) {
   if (!mangled.starts_with("_Z")) return false;
   int status = 0;
-  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status), std::free);
+  std::unique_ptr<char, void (*)(void*)> text(abi::__cxa_demangle(mangled.c_str(), nullptr, nullptr, &status),
+                                              std::free);
   if (status != 0 || !text) return false;
   std::string_view full = bare(text.get());
   std::string_view plain = without_template_arguments(full);

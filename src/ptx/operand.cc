@@ -9,7 +9,8 @@ namespace {
 constexpr int kDeepest = 8;  // { { [ ... ] } }: PTX itself never goes beyond three
 
 int8_t component_named(std::string_view word) {
-  constexpr std::string_view kNames[] = {".x", ".y", ".z", ".w", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1", ".r", ".g", ".b", ".a"};
+  constexpr std::string_view kNames[] = {".x",  ".y",  ".z",  ".w", ".b0", ".b1", ".b2",
+                                         ".b3", ".h0", ".h1", ".r", ".g",  ".b",  ".a"};
   for (size_t i = 0; i < std::size(kNames); ++i)
     if (kNames[i] == word) return static_cast<int8_t>(i < 10 ? i : i - 10);
   return -1;
@@ -124,7 +125,8 @@ bool BodyParser::read_index(Operand& operand) {
   reader_.advance();
   auto value = read_constant(reader_);
   if (!value || !reader_.expect(']', "after the index")) return false;
-  operand.offset += static_cast<int64_t>(value->bits * static_cast<uint64_t>(isa::bytes_of(variable->type) * variable->vector));
+  operand.offset +=
+      static_cast<int64_t>(value->bits * static_cast<uint64_t>(isa::bytes_of(variable->type) * variable->vector));
   if (memory_) {
     Operand address;
     address.kind = Operand::Kind::address;
@@ -196,7 +198,8 @@ bool BodyParser::read_operand(Operand& operand, int depth) {
     ok = read_list(operand, '(', ')', depth);
   } else if (reader_.at(Token::Kind::word)) {
     ok = read_word(operand);
-    if (ok && operand.kind == Kind::symbol) ok = read_index(operand) && (operand.kind == Kind::address || read_offset(operand));
+    if (ok && operand.kind == Kind::symbol)
+      ok = read_index(operand) && (operand.kind == Kind::address || read_offset(operand));
   } else {
     reader_.unexpected("an operand");
     return false;

@@ -29,9 +29,11 @@ bool is_coordinate(std::string_view name) {
 }
 
 std::string width_hint(Type have, Type want) {
-  if (isa::is_float(want) || isa::is_float(have)) return fmt::format("use a .{} register, or convert with cvt", isa::name_of(want));
-  return isa::bits_of(have) < isa::bits_of(want) ? fmt::format("widen it first: cvt.u{}.u{}", isa::bits_of(want), isa::bits_of(have))
-                                                 : fmt::format("narrow it first: cvt.u{}.u{}", isa::bits_of(want), isa::bits_of(have));
+  if (isa::is_float(want) || isa::is_float(have))
+    return fmt::format("use a .{} register, or convert with cvt", isa::name_of(want));
+  return isa::bits_of(have) < isa::bits_of(want)
+             ? fmt::format("widen it first: cvt.u{}.u{}", isa::bits_of(want), isa::bits_of(have))
+             : fmt::format("narrow it first: cvt.u{}.u{}", isa::bits_of(want), isa::bits_of(have));
 }
 
 }  // namespace
@@ -108,17 +110,17 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
     case Fit::ok: return std::nullopt;
     case Fit::width:
       return Problem{Code::register_width, operand.span,
-                     fmt::format("{} is .{}, register {} is .{}", ordinal(form, index), isa::name_of(want), quoted(have.name),
-                                 isa::name_of(have.type)),
+                     fmt::format("{} is .{}, register {} is .{}", ordinal(form, index), isa::name_of(want),
+                                 quoted(have.name), isa::name_of(have.type)),
                      width_hint(have.type, want), false};
     case Fit::kind:
       return Problem{Code::register_kind, operand.span,
-                     fmt::format("{} is .{}, register {} is .{}", ordinal(form, index), isa::name_of(want), quoted(have.name),
-                                 isa::name_of(have.type)),
-                     want == Type::pred          ? "compare with setp to get a predicate"
-                     : have.type == Type::pred   ? "turn a predicate into a number with selp"
-                                                 : fmt::format("declare it .b{}, or move it with mov.b{}", isa::bits_of(have.type),
-                                                               isa::bits_of(have.type)),
+                     fmt::format("{} is .{}, register {} is .{}", ordinal(form, index), isa::name_of(want),
+                                 quoted(have.name), isa::name_of(have.type)),
+                     want == Type::pred        ? "compare with setp to get a predicate"
+                     : have.type == Type::pred ? "turn a predicate into a number with selp"
+                                               : fmt::format("declare it .b{}, or move it with mov.b{}",
+                                                             isa::bits_of(have.type), isa::bits_of(have.type)),
                      false};
   }
   return std::nullopt;
@@ -131,7 +133,8 @@ Maybe OperandCheck::special(const Form& form, int index, const Operand& operand)
   if (!spec_of(form, index).names_symbol && !cvt)
     return Problem{Code::operand_kind, operand.span,
                    fmt::format("{} cannot read the special register {}", form.row->opcode, special.name),
-                   "copy it first: mov.u32 %r, " + std::string(special.name) + (special.components > 1 ? ".x" : ""), false};
+                   "copy it first: mov.u32 %r, " + std::string(special.name) + (special.components > 1 ? ".x" : ""),
+                   false};
   if (operand.component >= 0 && (special.components == 1 || operand.component >= special.components))
     return Problem{Code::component, operand.span, fmt::format("{} has no such component", special.name), "", false};
   if (special.components > 1 && operand.component < 0) {
@@ -153,16 +156,18 @@ Maybe OperandCheck::special(const Form& form, int index, const Operand& operand)
 // The address of a variable or function as a number.
 Maybe OperandCheck::symbol_value(const Form& form, int index, const Operand& operand) const {
   if (!spec_of(form, index).names_symbol)
-    return Problem{Code::operand_kind, operand.span, fmt::format("{} cannot take the address of {}", form.row->opcode, quoted(operand.name)),
+    return Problem{Code::operand_kind, operand.span,
+                   fmt::format("{} cannot take the address of {}", form.row->opcode, quoted(operand.name)),
                    "take it first: mov.u64 %rd, " + operand.name, false};
   Type want = form.operand_type(index);
   if (isa::is_float(want) || want == Type::pred || isa::bits_of(want) < 32)
-    return Problem{Code::operand_kind, operand.span, fmt::format("the address of {} is a 64-bit integer", quoted(operand.name)),
-                   "use mov.u64", false};
+    return Problem{Code::operand_kind, operand.span,
+                   fmt::format("the address of {} is a 64-bit integer", quoted(operand.name)), "use mov.u64", false};
   const Variable* named = variable(operand.symbol);
   if (isa::bits_of(want) == 32 && named && named->space == isa::Space::global)
     return Problem{Code::operand_kind, operand.span,
-                   fmt::format("the address of the global variable {} has 64 bits", quoted(operand.name)), "use mov.u64", false};
+                   fmt::format("the address of the global variable {} has 64 bits", quoted(operand.name)),
+                   "use mov.u64", false};
   return std::nullopt;
 }
 
@@ -172,11 +177,13 @@ Maybe OperandCheck::integer(const Form& form, int index, const Operand& operand)
   if (spec.destination) return wrong_kind(form, index, operand, "a result: a register");
   if (want == Type::none || want == Type::pred) return std::nullopt;
   if (isa::is_float(want))
-    return Problem{Code::immediate_kind, operand.span,
-                   fmt::format("{} is .{}: an integer constant cannot stand there", ordinal(form, index), isa::name_of(want)),
-                   isa::bits_of(want) >= 32 ? fmt::format("write {}.0, or the bits as 0f...", quoted(operand.name).size() < 20 ? operand.name : "1")
-                                            : "put the bits into a .b16 or .b32 register with mov",
-                   false};
+    return Problem{
+        Code::immediate_kind, operand.span,
+        fmt::format("{} is .{}: an integer constant cannot stand there", ordinal(form, index), isa::name_of(want)),
+        isa::bits_of(want) >= 32
+            ? fmt::format("write {}.0, or the bits as 0f...", quoted(operand.name).size() < 20 ? operand.name : "1")
+            : "put the bits into a .b16 or .b32 register with mov",
+        false};
   int bits = isa::bits_of(want);
   if (bits >= 64) return std::nullopt;
   auto value = static_cast<int64_t>(operand.bits);
@@ -195,7 +202,8 @@ Maybe OperandCheck::floating(const Form& form, int index, const Operand& operand
   return Problem{Code::immediate_kind, operand.span,
                  fmt::format("{} is .{}: {} cannot stand there", ordinal(form, index), isa::name_of(want),
                              operand.single_precision ? "a 0f constant" : "a floating constant"),
-                 want == Type::b32 ? "write the bits of a single as 0f3f800000" : "write the bits in hexadecimal", false};
+                 want == Type::b32 ? "write the bits of a single as 0f3f800000" : "write the bits in hexadecimal",
+                 false};
 }
 
 Maybe OperandCheck::sink(const Form& form, int index, const Operand& operand, bool element) const {
@@ -224,11 +232,13 @@ Maybe OperandCheck::value(const Form& form, int index, const Operand& operand, b
       // A lone element in braces stands for itself.
       if (operand.elements.size() == 1) return value(form, index, operand.elements[0], true);
       if (form.row->opcode == "mov" && form.vector_length() > 1) return std::nullopt;
-      return Problem{Code::vector_length, operand.span, fmt::format("{} is a single value, not a vector", ordinal(form, index)), "", false};
+      return Problem{Code::vector_length, operand.span,
+                     fmt::format("{} is a single value, not a vector", ordinal(form, index)), "", false};
     case Kind::label:
     case Kind::address:
     case Kind::pair:
-    case Kind::list: return wrong_kind(form, index, operand, spec.destination ? "a register" : "a register or a constant");
+    case Kind::list:
+      return wrong_kind(form, index, operand, spec.destination ? "a register" : "a register or a constant");
   }
   return std::nullopt;
 }
@@ -238,14 +248,16 @@ Maybe OperandCheck::vector(const Form& form, int index, const Operand& operand) 
   if (operand.kind == Kind::vector) {
     if (static_cast<int>(operand.elements.size()) != lanes)
       return Problem{Code::vector_length, operand.span,
-                     fmt::format("{} has {} element{}, not {}", ordinal(form, index), lanes, lanes == 1 ? "" : "s", operand.elements.size()),
+                     fmt::format("{} has {} element{}, not {}", ordinal(form, index), lanes, lanes == 1 ? "" : "s",
+                                 operand.elements.size()),
                      "", false};
     for (const Operand& element : operand.elements)
       if (auto problem = value(form, index, element, lanes > 1)) return problem;
     return std::nullopt;
   }
   if (lanes == 1) return value(form, index, operand, false);
-  if (operand.kind == Kind::reg && operand.component < 0 && function_.registers[operand.id].vector == lanes) return std::nullopt;
+  if (operand.kind == Kind::reg && operand.component < 0 && function_.registers[operand.id].vector == lanes)
+    return std::nullopt;
   if (operand.kind == Kind::name) return std::nullopt;
   return Problem{Code::vector_length, operand.span, fmt::format("{} is a vector of {}", ordinal(form, index), lanes),
                  "write {%a, %b} with as many elements as .v says", false};
@@ -255,7 +267,8 @@ Maybe OperandCheck::address_space(const Form& form, int index, const Operand& ba
   using isa::Space;
   const Variable* named = variable(base.symbol);
   if (!named)
-    return Problem{Code::bad_address, base.span, fmt::format("{} is a function: it has no data", quoted(base.name)), "", false};
+    return Problem{Code::bad_address, base.span, fmt::format("{} is a function: it has no data", quoted(base.name)), "",
+                   false};
   Space want = form.operand_space(index);
   bool stores = form.row->effects.stores || form.row->effects.atomic;
   if (named->space == Space::param && stores && base.symbol.where == SymbolRef::Where::parameter)
@@ -266,10 +279,11 @@ Maybe OperandCheck::address_space(const Form& form, int index, const Operand& ba
               (want == Space::param_func && named->space == Space::param) ||
               (generic && named->space != Space::param && named->space != Space::constant);
   if (fits) return std::nullopt;
-  return Problem{Code::wrong_space, base.span,
-                 fmt::format("{} is in .{}, {} reads and writes {} memory", quoted(base.name), isa::name_of(named->space),
-                             form.row->opcode, generic ? "generic" : "." + std::string(isa::name_of(want))),
-                 fmt::format("write {}.{}", form.row->opcode, isa::name_of(named->space)), false};
+  return Problem{
+      Code::wrong_space, base.span,
+      fmt::format("{} is in .{}, {} reads and writes {} memory", quoted(base.name), isa::name_of(named->space),
+                  form.row->opcode, generic ? "generic" : "." + std::string(isa::name_of(want))),
+      fmt::format("write {}.{}", form.row->opcode, isa::name_of(named->space)), false};
 }
 
 Maybe OperandCheck::address(const Form& form, int index, const Operand& operand) const {
@@ -286,18 +300,21 @@ Maybe OperandCheck::address(const Form& form, int index, const Operand& operand)
         isa::Space space = form.operand_space(index);
         bool wide = space == isa::Space::global || space == isa::Space::generic || space == isa::Space::none;
         if (isa::bits_of(type) != 32 || !wide || form.row->effects.async) return std::nullopt;
-        return Problem{Code::bad_address, base.span,
-                       fmt::format("register {} has 32 bits, an address in {} memory has 64", quoted(function_.registers[base.id].name),
-                                   space == isa::Space::global ? ".global" : "generic"),
-                       "hold it in a .b64 register; shared memory alone takes 32 bits: ld.shared", false};
+        return Problem{
+            Code::bad_address, base.span,
+            fmt::format("register {} has 32 bits, an address in {} memory has 64",
+                        quoted(function_.registers[base.id].name), space == isa::Space::global ? ".global" : "generic"),
+            "hold it in a .b64 register; shared memory alone takes 32 bits: ld.shared", false};
       }
       return Problem{Code::bad_address, base.span,
-                     fmt::format("register {} is .{}: it cannot hold an address", quoted(function_.registers[base.id].name), isa::name_of(type)),
+                     fmt::format("register {} is .{}: it cannot hold an address",
+                                 quoted(function_.registers[base.id].name), isa::name_of(type)),
                      "an address is in a .b64 register (.b32 for shared memory)", false};
     }
     case Kind::integer:
       if (form.operand_space(index) == isa::Space::local) return std::nullopt;
-      return Problem{Code::bad_address, base.span, "an address cannot be a bare number here", "move it into a register first", false};
+      return Problem{Code::bad_address, base.span, "an address cannot be a bare number here",
+                     "move it into a register first", false};
     case Kind::name: return std::nullopt;
     case Kind::special:
     case Kind::floating:

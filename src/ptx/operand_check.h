@@ -41,7 +41,8 @@ class OperandCheck {
   std::optional<Problem> address_space(const isa::Form& form, int index, const Operand& base) const;
   std::optional<Problem> vector(const isa::Form& form, int index, const Operand& operand) const;
   std::optional<Problem> sink(const isa::Form& form, int index, const Operand& operand, bool element) const;
-  std::optional<Problem> wrong_kind(const isa::Form& form, int index, const Operand& operand, std::string_view wanted) const;
+  std::optional<Problem> wrong_kind(const isa::Form& form, int index, const Operand& operand,
+                                    std::string_view wanted) const;
 
   const Module& module_;
   const Function& function_;

@@ -78,7 +78,11 @@ class Parser {
 class BodyParser {
  public:
   BodyParser(Parser& parser, Function& function)
-      : parser_(parser), reader_(parser.reader_), report_(parser.report_), module_(parser.module_), function_(function),
+      : parser_(parser),
+        reader_(parser.reader_),
+        report_(parser.report_),
+        module_(parser.module_),
+        function_(function),
         scope_(function, parser.report_) {}
   void run();
 
@@ -119,10 +123,10 @@ class BodyParser {
   Scope scope_;
   LabelScopes labels_;
   uint32_t loc_ = 0;
-  bool memory_ = false;    // the opcode at hand reads or writes memory: a[2] is an address
-  bool branch_ = false;    // the opcode at hand takes labels
-  bool call_ = false;      // the opcode at hand has parenthesised lists
-  bool unsettled_ = false; // the statement at hand has names that are not known yet
+  bool memory_ = false;     // the opcode at hand reads or writes memory: a[2] is an address
+  bool branch_ = false;     // the opcode at hand takes labels
+  bool call_ = false;       // the opcode at hand has parenthesised lists
+  bool unsettled_ = false;  // the statement at hand has names that are not known yet
 };
 
 }  // namespace ptxlab::ptx

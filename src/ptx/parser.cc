@@ -32,8 +32,8 @@ std::optional<Version> version_from(std::string_view text) {
   return version;
 }
 
-constexpr std::string_view kModuleWords[] = {".visible", ".extern", ".weak",   ".common", ".entry",  ".func",
-                                             ".global",  ".const",  ".shared", ".file",   ".section", ".alias",
+constexpr std::string_view kModuleWords[] = {".visible", ".extern", ".weak",         ".common", ".entry",   ".func",
+                                             ".global",  ".const",  ".shared",       ".file",   ".section", ".alias",
                                              ".version", ".target", ".address_size", ".pragma"};
 
 bool begins_item(std::string_view word) {
@@ -63,7 +63,8 @@ void Parser::header() {
     } else {
       module_.version = static_cast<isa::PtxVersion>(version->major * 10 + version->minor);
       int majors = static_cast<int>(std::size(kLastMinor));
-      bool newer = version->major >= majors || (version->major == majors - 1 && version->minor > kLastMinor[majors - 1]);
+      bool newer =
+          version->major >= majors || (version->major == majors - 1 && version->minor > kLastMinor[majors - 1]);
       if (newer) {
         report_.warning(Code::bad_version, span, "this PTX version is newer than what is known here",
                         "what it adds is reported as unknown");
@@ -94,13 +95,15 @@ void Parser::header() {
                         fmt::format("{} needs PTX ISA {}.{} or later", word, since / 10, since % 10),
                         fmt::format("write .version {}.{}", since / 10, since % 10));
         }
-      } else if (word == "debug" || word == "texmode_unified" || word == "texmode_independent" || word == "map_f64_to_f32") {
+      } else if (word == "debug" || word == "texmode_unified" || word == "texmode_independent" ||
+                 word == "map_f64_to_f32") {
         module_.target_options.emplace_back(word);
       } else {
         std::vector<std::string> known;
         for (const auto& each : isa::known_targets()) known.push_back(each.name());
         auto near = word.size() < 64 ? base::nearest(word, known) : "";
-        report_.error(Code::bad_target, span, "there is no target " + quoted(word), near.empty() ? "" : "did you mean " + near + "?");
+        report_.error(Code::bad_target, span, "there is no target " + quoted(word),
+                      near.empty() ? "" : "did you mean " + near + "?");
       }
     } while (reader_.accept(','));
   }
@@ -122,7 +125,9 @@ void Parser::skip_item() {
   bool first = true;
   int depth = 0;
   while (!reader_.at_end() && !report_.full()) {
-    if (!first && reader_.token().new_line && depth == 0 && reader_.at(Token::Kind::dotted) && begins_item(reader_.text())) return;
+    if (!first && reader_.token().new_line && depth == 0 && reader_.at(Token::Kind::dotted) &&
+        begins_item(reader_.text()))
+      return;
     first = false;
     if (reader_.at('{')) ++depth;
     if (reader_.at('}') && --depth <= 0) return reader_.advance();
@@ -141,11 +146,16 @@ void Parser::item() {
   }
   Linkage linkage = Linkage::internal;
   bool linked = true;
-  if (reader_.at_dotted(".visible")) linkage = Linkage::visible;
-  else if (reader_.at_dotted(".extern")) linkage = Linkage::external;
-  else if (reader_.at_dotted(".weak")) linkage = Linkage::weak;
-  else if (reader_.at_dotted(".common")) linkage = Linkage::common;
-  else linked = false;
+  if (reader_.at_dotted(".visible"))
+    linkage = Linkage::visible;
+  else if (reader_.at_dotted(".extern"))
+    linkage = Linkage::external;
+  else if (reader_.at_dotted(".weak"))
+    linkage = Linkage::weak;
+  else if (reader_.at_dotted(".common"))
+    linkage = Linkage::common;
+  else
+    linked = false;
   if (linked) reader_.advance();
   if (reader_.at_dotted(".entry") || reader_.at_dotted(".func")) return function(linkage, begin, std::move(trivia));
   for (auto word : {".global", ".const", ".shared", ".local", ".param", ".tex"})
@@ -177,7 +187,8 @@ void Parser::module_directive() {
   }
   if (word == ".section") {
     reader_.advance();
-    if (!reader_.at(Kind::dotted) && !reader_.at(Kind::word)) return reader_.unexpected("the section's name"), skip_item();
+    if (!reader_.at(Kind::dotted) && !reader_.at(Kind::word))
+      return reader_.unexpected("the section's name"), skip_item();
     reader_.advance();
     if (!reader_.expect('{', "of the section")) return skip_item();
     while (!reader_.at_end() && !reader_.at('}')) reader_.advance();
@@ -257,10 +268,20 @@ void Parser::variables(Linkage linkage, uint32_t, Trivia trivia) {
 
 // .maxntid and its like, behind the parameters.
 void Parser::check_function_directive(const Function& function, std::string_view word, Span span) {
-  constexpr std::string_view kKnown[] = {".maxntid",         ".reqntid",  ".maxnreg",           ".minnctapersm",
-                                         ".maxnctapersm",    ".noreturn", ".pragma",            ".explicitcluster",
-                                         ".maxclusterrank",  ".language", ".reqnctapercluster", ".blocksareclusters",
-                                         ".abi_preserve",    ".abi_preserve_control"};
+  constexpr std::string_view kKnown[] = {".maxntid",
+                                         ".reqntid",
+                                         ".maxnreg",
+                                         ".minnctapersm",
+                                         ".maxnctapersm",
+                                         ".noreturn",
+                                         ".pragma",
+                                         ".explicitcluster",
+                                         ".maxclusterrank",
+                                         ".language",
+                                         ".reqnctapercluster",
+                                         ".blocksareclusters",
+                                         ".abi_preserve",
+                                         ".abi_preserve_control"};
   if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) {
     auto near = word.size() < 64 ? base::nearest(word, std::span<const std::string_view>(kKnown)) : "";
     report_.error(Code::unknown_directive, span, "there is no directive " + quoted(word),
@@ -374,8 +395,12 @@ Parsed parse(std::string_view source, std::string_view file) {
   if (source.size() >= kLargest) {
     Parsed parsed;
     parsed.module.file = file;
-    parsed.findings.push_back({spelling(Code::too_large), base::Severity::error, {std::string(file), 0, 0, 0},
-                               "a module of 2 GB and more is not read", "", {}});
+    parsed.findings.push_back({spelling(Code::too_large),
+                               base::Severity::error,
+                               {std::string(file), 0, 0, 0},
+                               "a module of 2 GB and more is not read",
+                               "",
+                               {}});
     return parsed;
   }
   Parser parser(source, file);

@@ -12,8 +12,8 @@ namespace ptxlab::ptx {
 inline constexpr size_t kMaxFindings = 100;
 
 struct Parsed {
-  Module module;              // as much as could be read
-  base::Findings findings;    // sorted by place; at most `kMaxFindings`, then one that says so
+  Module module;            // as much as could be read
+  base::Findings findings;  // sorted by place; at most `kMaxFindings`, then one that says so
   bool ok() const { return !base::has_error(findings); }
 };
 

@@ -8,7 +8,9 @@ namespace {
 constexpr std::string_view kHead = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
 Parsed parse_body(std::string_view body) {
-  return parse(std::string(kHead) + ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" + std::string(body) + "\n}\n", "t.ptx");
+  return parse(
+      std::string(kHead) + ".visible .entry k(.param .u64 p, .param .u32 n)\n{\n" + std::string(body) + "\n}\n",
+      "t.ptx");
 }
 
 TEST(Parser, HugeBankCostsNothing) {
@@ -22,7 +24,8 @@ TEST(Parser, HugeBankCostsNothing) {
 
 TEST(Parser, InnerScopesHideOuterRegisters) {
   auto parsed = parse_body(
-      ".reg .b32 %r<5>;\nmov.u32 %r1, 1;\n{\n.reg .b64 %r<3>;\nmov.u64 %r1, 2;\nmov.u32 %r4, 3;\n}\nmov.u32 %r1, 4;\nret;");
+      ".reg .b32 %r<5>;\nmov.u32 %r1, 1;\n{\n.reg .b64 %r<3>;\nmov.u64 %r1, 2;\nmov.u32 %r4, 3;\n}\nmov.u32 %r1, "
+      "4;\nret;");
   ASSERT_TRUE(parsed.ok()) << base::render(parsed.findings, "");
   const Function& k = parsed.module.functions.at(0);
   std::vector<uint32_t> written;

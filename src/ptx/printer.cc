@@ -43,7 +43,9 @@ void append(std::string& out, const Operand& operand, const Function& function) 
     case Kind::integer:
     case Kind::floating:
     case Kind::name: out += operand.name; break;
-    case Kind::label: out += operand.id < function.labels.size() ? function.labels[operand.id].name : operand.name; break;
+    case Kind::label:
+      out += operand.id < function.labels.size() ? function.labels[operand.id].name : operand.name;
+      break;
     case Kind::symbol:
       out += operand.name;
       append_offset(out, operand);
@@ -99,11 +101,14 @@ void append(std::string& out, const Variable& variable) {
   for (const auto& attribute : variable.attributes) out += " " + attribute;
   if (variable.align) fmt::format_to(std::back_inserter(out), " .align {}", variable.align);
   if (variable.vector > 1) fmt::format_to(std::back_inserter(out), " .v{}", variable.vector);
-  if (!variable.opaque.empty()) out += " " + variable.opaque;
-  else fmt::format_to(std::back_inserter(out), " .{}", isa::name_of(variable.type));
+  if (!variable.opaque.empty())
+    out += " " + variable.opaque;
+  else
+    fmt::format_to(std::back_inserter(out), " .{}", isa::name_of(variable.type));
   if (variable.ptr_space) {
     out += " .ptr";
-    if (*variable.ptr_space != isa::Space::generic) fmt::format_to(std::back_inserter(out), " .{}", isa::name_of(*variable.ptr_space));
+    if (*variable.ptr_space != isa::Space::generic)
+      fmt::format_to(std::back_inserter(out), " .{}", isa::name_of(*variable.ptr_space));
     if (variable.ptr_align) fmt::format_to(std::back_inserter(out), " .align {}", variable.ptr_align);
   }
   out += " " + variable.name;

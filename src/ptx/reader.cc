@@ -34,7 +34,8 @@ void Reader::unexpected(std::string_view expected) {
                   "the text ends here, " + std::string(expected) + " is missing", "was the file cut off?");
     return;
   }
-  report_.error(Code::unexpected_token, token_.span, "unexpected " + quoted(text()) + ", expected " + std::string(expected));
+  report_.error(Code::unexpected_token, token_.span,
+                "unexpected " + quoted(text()) + ", expected " + std::string(expected));
 }
 
 Trivia Reader::begin_item() {

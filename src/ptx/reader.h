@@ -12,7 +12,9 @@ namespace ptxlab::ptx {
 
 class Reader {
  public:
-  Reader(std::string_view source, Report& report) : source_(source), report_(report), lexer_(source, report) { advance(); }
+  Reader(std::string_view source, Report& report) : source_(source), report_(report), lexer_(source, report) {
+    advance();
+  }
 
   const Token& token() const { return token_; }
   std::string_view text() const { return source_.substr(token_.span.begin, token_.span.size()); }

@@ -16,8 +16,10 @@ std::string quoted(std::string_view text) {
   constexpr size_t kLongest = 60;
   std::string out = "'";
   for (char c : text.substr(0, kLongest)) {
-    if (c >= 0x20 && c < 0x7f) out += c;
-    else out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    if (c >= 0x20 && c < 0x7f)
+      out += c;
+    else
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
   }
   if (text.size() > kLongest) out += "...";
   return out + "'";
@@ -63,9 +65,12 @@ void sort_by_place(base::Findings& findings) {
 }
 
 base::Finding cut_note(std::string file) {
-  return {spelling(Code::too_many_findings), base::Severity::note, {std::move(file), 0, 0, 0},
+  return {spelling(Code::too_many_findings),
+          base::Severity::note,
+          {std::move(file), 0, 0, 0},
           fmt::format("more than {} findings; the others are not listed", kMaxFindings),
-          "mend the first ones: later ones often follow from them", {}};
+          "mend the first ones: later ones often follow from them",
+          {}};
 }
 
 }  // namespace
@@ -84,15 +89,18 @@ base::Findings merged(base::Findings first, base::Findings second) {
   base::Findings all;
   for (auto* part : {&first, &second}) {
     for (auto& finding : *part) {
-      if (is_note(finding)) cut = true;
-      else all.push_back(std::move(finding));
+      if (is_note(finding))
+        cut = true;
+      else
+        all.push_back(std::move(finding));
     }
   }
   sort_by_place(all);
   if (all.size() > kMaxFindings) {
     // Errors are kept before warnings.
     cut = true;
-    std::stable_partition(all.begin(), all.end(), [](const base::Finding& f) { return f.severity == base::Severity::error; });
+    std::stable_partition(all.begin(), all.end(),
+                          [](const base::Finding& f) { return f.severity == base::Severity::error; });
     all.resize(kMaxFindings);
     sort_by_place(all);
   }

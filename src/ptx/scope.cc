@@ -138,9 +138,10 @@ std::optional<Binding> Scope::lookup(std::string_view name) {
 void Scope::report_unknown(std::string_view name, Span span) {
   auto split = numbered(name);
   if (Bank* bank = split ? bank_here(split->base) : nullptr) {
-    report_.error(Code::beyond_bank, span,
-                  fmt::format("bank {} has only {} registers, {} is beyond", quoted(split->base), bank->count, quoted(name)),
-                  fmt::format("declare {}<{}>", split->base, uint64_t{split->number} + 1));
+    report_.error(
+        Code::beyond_bank, span,
+        fmt::format("bank {} has only {} registers, {} is beyond", quoted(split->base), bank->count, quoted(name)),
+        fmt::format("declare {}<{}>", split->base, uint64_t{split->number} + 1));
     return;
   }
   std::string hint;
@@ -203,7 +204,8 @@ void LabelScopes::resolve(Name& name, std::string_view spelling, Function& funct
   size_t next = 0;
   for (const Use& use : name.uses) {
     for (; next < definitions.size() && scopes_[definitions[next].scope].begin <= use.position; ++next) {
-      while (!around.empty() && scopes_[around.back().scope].end < scopes_[definitions[next].scope].begin) around.pop_back();
+      while (!around.empty() && scopes_[around.back().scope].end < scopes_[definitions[next].scope].begin)
+        around.pop_back();
       around.push_back(definitions[next]);
     }
     while (!around.empty() && scopes_[around.back().scope].end < use.position) around.pop_back();

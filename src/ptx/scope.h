@@ -48,7 +48,7 @@ class Scope {
     isa::Type type;
     int vector;
     Span declared;
-    std::vector<uint32_t> small;                     // number -> register + 1, 0 where not in use yet
+    std::vector<uint32_t> small;  // number -> register + 1, 0 where not in use yet
     std::unordered_map<uint32_t, uint32_t> large;
   };
   struct Undo {
@@ -62,7 +62,8 @@ class Scope {
   Report& report_;
   std::unordered_map<std::string_view, std::vector<Entry>> names_;
   std::unordered_map<std::string_view, std::vector<Bank>> banks_;
-  std::unordered_map<std::string_view, std::vector<std::pair<uint32_t, uint64_t>>> numbered_;  // singles %r5 by base: depth, number
+  std::unordered_map<std::string_view, std::vector<std::pair<uint32_t, uint64_t>>>
+      numbered_;  // singles %r5 by base: depth, number
   std::vector<Undo> undo_;
   std::vector<size_t> marks_;
   size_t numbered_count_ = 0;  // names in scope that end in a digit and are no bank's: usually none

@@ -21,14 +21,18 @@ namespace {
 // Instructions that PTX has and that the table may lack. Asked only when the table does not know an opcode: what ptxas may
 // take is a warning, what no PTX has is an error.
 constexpr std::string_view kElsewhere[] = {
-    "activemask", "applypriority", "atom", "cp",      "createpolicy", "discard", "elect",   "fabric",    "fence",    "getctarank",   "griddepcontrol",
-    "istypep",       "ldmatrix", "ldu",         "mapa",    "match",   "mbarrier",  "membar",   "mma",          "movmatrix",
-    "multimem",      "pmevent", "prefetch",     "prefetchu", "red",   "redux",     "setmaxnreg", "spcompress", "spdecompress",
-    "st",            "stmatrix", "suld",        "suq",     "sured",   "sust",      "tcgen05",  "tensormap",    "tex",
-    "tld4",          "txq",     "vabsdiff",     "vabsdiff2", "vabsdiff4", "vadd", "vadd2",     "vadd4",        "vavrg2",
-    "vavrg4",        "vmad",    "vmax",         "vmax2",   "vmax4",   "vmin",      "vmin2",    "vmin4",        "vset",
-    "vset2",         "vset4",   "vshl",         "vshr",    "vsub",    "vsub2",     "vsub4",    "vote",         "wgmma",
-    "wmma",          "clmad",   "brkpt",        "alloca",  "stacksave", "stackrestore", "nanosleep"};
+    "activemask", "applypriority", "atom",       "cp",         "createpolicy",   "discard",
+    "elect",      "fabric",        "fence",      "getctarank", "griddepcontrol", "istypep",
+    "ldmatrix",   "ldu",           "mapa",       "match",      "mbarrier",       "membar",
+    "mma",        "movmatrix",     "multimem",   "pmevent",    "prefetch",       "prefetchu",
+    "red",        "redux",         "setmaxnreg", "spcompress", "spdecompress",   "st",
+    "stmatrix",   "suld",          "suq",        "sured",      "sust",           "tcgen05",
+    "tensormap",  "tex",           "tld4",       "txq",        "vabsdiff",       "vabsdiff2",
+    "vabsdiff4",  "vadd",          "vadd2",      "vadd4",      "vavrg2",         "vavrg4",
+    "vmad",       "vmax",          "vmax2",      "vmax4",      "vmin",           "vmin2",
+    "vmin4",      "vset",          "vset2",      "vset4",      "vshl",           "vshr",
+    "vsub",       "vsub2",         "vsub4",      "vote",       "wgmma",          "wmma",
+    "clmad",      "brkpt",         "alloca",     "stacksave",  "stackrestore",   "nanosleep"};
 
 // The newest PTX version that the table describes; what newer ones add is not called an error.
 constexpr isa::PtxVersion kTableVersion = 90;
@@ -61,8 +65,8 @@ class Verifier {
   void no_form(const Instruction& instruction, const isa::Match& match);
   void report(const Problem& problem);
   void count_problem(const Instruction& instruction, const isa::Match& match);
-  std::optional<Problem> operand_problem(const OperandCheck& operands, const isa::Form& form, const Arguments& arguments,
-                                         int& right);
+  std::optional<Problem> operand_problem(const OperandCheck& operands, const isa::Form& form,
+                                         const Arguments& arguments, int& right);
 
   Module& module_;
   Report report_;
@@ -86,8 +90,8 @@ const Known& Verifier::known(const Instruction& instruction) {
 }
 
 void Verifier::report(const Problem& problem) {
-  report_.add(problem.code, problem.warning ? base::Severity::warning : base::Severity::error, problem.span, problem.message,
-              problem.hint);
+  report_.add(problem.code, problem.warning ? base::Severity::warning : base::Severity::error, problem.span,
+              problem.message, problem.hint);
 }
 
 // The table has no such form.
@@ -97,22 +101,26 @@ void Verifier::no_form(const Instruction& instruction, const isa::Match& match) 
   std::string hint = match.suggestion.empty() ? "" : "did you mean " + match.suggestion + "?";
   bool newer = module_.version > kTableVersion;
   if (!match.opcode_known) {
-    bool elsewhere = std::find(std::begin(kElsewhere), std::end(kElsewhere), instruction.words[0]) != std::end(kElsewhere);
+    bool elsewhere =
+        std::find(std::begin(kElsewhere), std::end(kElsewhere), instruction.words[0]) != std::end(kElsewhere);
     if (elsewhere || newer) {
-      report_.warning(Code::opcode_not_in_table, span, "the table does not describe " + quoted(instruction.words[0]) + " yet",
+      report_.warning(Code::opcode_not_in_table, span,
+                      "the table does not describe " + quoted(instruction.words[0]) + " yet",
                       "nothing is said about this instruction here; ptxas decides");
     } else {
       report_.error(Code::unknown_opcode, span, match.problem, hint);
     }
     return;
   }
-  if (newer) return report_.warning(Code::opcode_not_in_table, span, match.problem + "; the table ends at PTX 9.0", hint);
+  if (newer)
+    return report_.warning(Code::opcode_not_in_table, span, match.problem + "; the table ends at PTX 9.0", hint);
   bool missing = match.problem.starts_with("a type is missing");
   // One type for another of the same width is a certain mend.
   std::vector<base::Edit> fix;
   if (!missing && isa::type_named(instruction.words[word]) && isa::type_named(match.suggestion))
     fix.push_back({span, match.suggestion});
-  report_.add(missing ? Code::missing_type : Code::bad_modifier, base::Severity::error, span, match.problem, hint, std::move(fix));
+  report_.add(missing ? Code::missing_type : Code::bad_modifier, base::Severity::error, span, match.problem, hint,
+              std::move(fix));
 }
 
 void Verifier::count_problem(const Instruction& instruction, const isa::Match& match) {
@@ -124,16 +132,19 @@ void Verifier::count_problem(const Instruction& instruction, const isa::Match& m
   }
   auto written = static_cast<int>(instruction.operands.size());
   Span span = instruction.word_spans[0];
-  if (written > most) span = {instruction.operands[static_cast<size_t>(most)].span.begin, instruction.operands.back().span.end};
+  if (written > most)
+    span = {instruction.operands[static_cast<size_t>(most)].span.begin, instruction.operands.back().span.end};
   std::string_view syntax = match.forms[0].row->syntax;
-  report_.error(Code::operand_count, span,
-                least == most ? fmt::format("{} takes {} operand{}, not {}", instruction.words[0], least, least == 1 ? "" : "s", written)
-                              : fmt::format("{} takes {} to {} operands, not {}", instruction.words[0], least, most, written),
-                syntax.empty() ? "" : "its form: " + std::string(syntax));
+  report_.error(
+      Code::operand_count, span,
+      least == most
+          ? fmt::format("{} takes {} operand{}, not {}", instruction.words[0], least, least == 1 ? "" : "s", written)
+          : fmt::format("{} takes {} to {} operands, not {}", instruction.words[0], least, most, written),
+      syntax.empty() ? "" : "its form: " + std::string(syntax));
 }
 
-std::optional<Problem> Verifier::operand_problem(const OperandCheck& operands, const isa::Form& form, const Arguments& arguments,
-                                                 int& right) {
+std::optional<Problem> Verifier::operand_problem(const OperandCheck& operands, const isa::Form& form,
+                                                 const Arguments& arguments, int& right) {
   right = 0;
   std::optional<Problem> warning;
   auto count = static_cast<int>(form.row->operands.size());
@@ -189,8 +200,8 @@ void Verifier::verify(const Function& function, const OperandCheck& operands, In
   if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty()) {
     report_.error(Code::gate, {instruction.word_spans.front().begin, instruction.word_spans.back().end},
                   fmt::format("{}{} {}", instruction.form.row->opcode, isa::spelling(instruction.form), refusal),
-                  fmt::format("the module says .version {}.{} and .target {}", module_.version / 10, module_.version % 10,
-                              module_.target.name()));
+                  fmt::format("the module says .version {}.{} and .target {}", module_.version / 10,
+                              module_.version % 10, module_.target.name()));
   }
   check_memory(operands, instruction, best_arguments, report_);
   check_call(module_, function, instruction, report_);
