@@ -38,7 +38,6 @@ namespace ptxlab::ptx {
   X(104, undefined_label, "a branch target that is not in this function")                                  \
   X(105, duplicate_label, "a label defined twice in the same scope")                                       \
   X(106, bad_declaration, "a declaration whose type, size, alignment or initialiser is illegal")           \
-  X(107, unknown_special_register, "a special register that PTX does not have")                            \
   X(108, conflicting_prototype, "two declarations of a function that differ")                              \
   X(109, hides_special_register, "a register that hides a special register")                               \
   X(200, unknown_opcode, "an opcode that PTX does not have")                                               \
@@ -66,7 +65,7 @@ namespace ptxlab::ptx {
   X(500, argument_count, "a call with another number of arguments than the function has")                  \
   X(501, unresolved_extern, "an external function or variable that nothing defines")                       \
   X(502, missing_prototype, "an indirect call without its prototype or targets")                           \
-  X(503, argument_size, "a call argument whose size differs from the parameter's")                         \
+  X(503, argument_size, "a call argument that does not fit its parameter")                                 \
   X(504, undefined_function, "a function that is declared, called and never defined")                      \
   X(600, gate, "an instruction or directive that needs a newer PTX version or another target")             \
   X(601, target_needs_version, "a target that is newer than the module's PTX version")                     \

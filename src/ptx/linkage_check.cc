@@ -6,6 +6,8 @@
 #include <iterator>
 #include <unordered_map>
 
+#include "ptx/operand_check.h"
+
 namespace ptxlab::ptx {
 namespace {
 
@@ -23,15 +25,57 @@ const Directive* prototype_of(const Function& function, const Operand& label) {
   return std::get_if<Directive>(&function.body[static_cast<size_t>(at) + 1].what);
 }
 
-void check_counts(std::string_view what, const Operand* list, const std::vector<Variable>& declared, Span call,
-                  std::string_view callee, Report& report) {
-  size_t given = list ? list->elements.size() : 0;
-  bool open = !declared.empty() && !declared.back().dims.empty() && declared.back().dims[0] == 0;  // variadic
-  if (given == declared.size() || (open && given + 1 >= declared.size())) return;
-  report.error(Code::argument_count, list ? list->span : call,
-               fmt::format("{} has {} {}{}, this call gives {}", callee, declared.size(), what,
-                           declared.size() == 1 ? "" : "s", given));
-}
+// Arguments (or results) of a call against the declared ones: their number, then the size of each.
+class ListCheck {
+ public:
+  ListCheck(const Module& module, const Function& function, std::string_view callee, Report& report)
+      : module_(module), function_(function), callee_(callee), report_(report) {}
+
+  bool run(std::string_view what, const Operand* list, const std::vector<Variable>& declared, Span call) {
+    size_t given = list ? list->elements.size() : 0;
+    bool open = !declared.empty() && !declared.back().dims.empty() && declared.back().dims[0] == 0;  // variadic
+    if (given != declared.size() && !(open && given + 1 >= declared.size())) {
+      report_.error(Code::argument_count, list ? list->span : call,
+                    fmt::format("{} has {} {}{}, this call gives {}", callee_, declared.size(), what,
+                                declared.size() == 1 ? "" : "s", given));
+      return false;
+    }
+    for (size_t i = 0; i < std::min(given, declared.size() - open); ++i)
+      if (!fits(list->elements[i], declared[i])) return false;
+    return true;
+  }
+
+ private:
+  bool fits(const Operand& argument, const Variable& declared) {
+    uint64_t bytes = declared.bytes();
+    bool aligned = true;
+    if (argument.kind == Operand::Kind::reg) {
+      bytes = static_cast<uint64_t>(isa::bytes_of(function_.registers[argument.id].type));
+    } else if (argument.kind == Operand::Kind::symbol) {
+      const Variable* variable = OperandCheck(module_, function_).variable(argument.symbol);
+      if (!variable || (variable->space != isa::Space::param && variable->space != isa::Space::reg)) {
+        report_.error(Code::operand_kind, argument.span,
+                      fmt::format("an argument is a register, a constant or a .param, not {}", describe(argument)),
+                      "store it into a .param variable first");
+        return false;
+      }
+      bytes = variable->bytes();
+      aligned = variable->alignment() >= declared.alignment();
+    }
+    if (bytes == declared.bytes() && aligned) return true;
+    std::string message = bytes != declared.bytes() ? fmt::format("{} wants {} bytes for {}, this has {}", callee_,
+                                                                  declared.bytes(), quoted(declared.name), bytes)
+                                                    : fmt::format("{} wants {} aligned to {} bytes", callee_,
+                                                                  quoted(declared.name), declared.alignment());
+    report_.error(Code::argument_size, argument.span, std::move(message), "declare the argument like the parameter");
+    return false;
+  }
+
+  const Module& module_;
+  const Function& function_;
+  std::string_view callee_;
+  Report& report_;
+};
 
 }  // namespace
 
@@ -49,8 +93,15 @@ void check_call(const Module& module, const Function& function, const Instructio
   if (!target || target->kind == Operand::Kind::name) return;
   if (target->kind == Operand::Kind::symbol) {
     const Function& callee = module.functions[target->symbol.index];
-    check_counts("result", results, callee.results, target->span, quoted(callee.name), report);
-    check_counts("parameter", arguments, callee.parameters, target->span, quoted(callee.name), report);
+    if (callee.entry) {
+      report.error(Code::operand_kind, target->span,
+                   fmt::format("{} is a kernel, a call needs a .func", quoted(callee.name)));
+      return;
+    }
+    std::string name = quoted(callee.name);
+    ListCheck lists(module, function, name, report);
+    if (!lists.run("result", results, callee.results, target->span)) return;
+    if (!lists.run("parameter", arguments, callee.parameters, target->span)) return;
     if (!callee.has_body && callee.linkage == Linkage::external && !is_provided(callee.name))
       report.error(Code::unresolved_extern, target->span, fmt::format("nothing defines {}", quoted(callee.name)),
                    "put its body into this module: there is no linking");
@@ -63,8 +114,10 @@ void check_call(const Module& module, const Function& function, const Instructio
   }
   if (const Directive* declared = prototype_of(function, *prototype);
       declared && declared->text.starts_with(".callprototype")) {
-    check_counts("result", results, declared->results, target->span, quoted(prototype->name), report);
-    check_counts("parameter", arguments, declared->parameters, target->span, quoted(prototype->name), report);
+    std::string name = quoted(prototype->name);
+    ListCheck lists(module, function, name, report);
+    if (lists.run("result", results, declared->results, target->span))
+      lists.run("parameter", arguments, declared->parameters, target->span);
   }
 }
 

@@ -71,6 +71,8 @@ bool BodyParser::read_word(Operand& operand) {
     if (operand.component < 0) {
       report_.error(Code::component, reader_.token().span, "there is no component " + quoted(reader_.text()),
                     "components are .x .y .z .w");
+      operand.kind = Operand::Kind::name;
+      operand.name = name;
     }
     reader_.advance();
     operand.span.end = reader_.previous_end();

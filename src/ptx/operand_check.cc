@@ -101,7 +101,7 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
     return Problem{Code::negation, operand.span, "'!' negates predicates only", "use not.b32", false};
   if (operand.negated && spec.destination)
     return Problem{Code::negation, operand.span, "a result cannot be negated", "", false};
-  if (lanes > 1) {  // mov between a vector register and a wide one
+  if (lanes > 1 && !element) {  // mov between a vector register and a wide one
     if (form.vector_length() > 1 || lanes * isa::bits_of(have.type) == isa::bits_of(want)) return std::nullopt;
     return Problem{Code::vector_length, operand.span, fmt::format("{} is a vector register", quoted(have.name)),
                    "name one component: .x .y .z .w", false};
@@ -257,7 +257,7 @@ Maybe OperandCheck::vector(const Form& form, int index, const Operand& operand) 
   }
   if (lanes == 1) return value(form, index, operand, false);
   if (operand.kind == Kind::reg && operand.component < 0 && function_.registers[operand.id].vector == lanes)
-    return std::nullopt;
+    return reg(form, index, operand, true);
   if (operand.kind == Kind::name) return std::nullopt;
   return Problem{Code::vector_length, operand.span, fmt::format("{} is a vector of {}", ordinal(form, index), lanes),
                  "write {%a, %b} with as many elements as .v says", false};

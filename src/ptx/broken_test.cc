@@ -1,0 +1,229 @@
+// One golden snippet for each kind of fault: the code, the line, the column. Where ptxas is here it has to agree: what is an
+// error here is one there, what is a warning here passes there.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "base/file.h"
+#include "base/subprocess.h"
+#include "base/thread_pool.h"
+#include "ptx/report.h"
+#include "ptx/verifier.h"
+
+namespace ptxlab::ptx {
+namespace {
+
+struct Broken {
+  std::string_view code;
+  // One line, put into a kernel with the registers below; or a whole module, beginning with '.' or a comment, or in between
+  // a module's heading and a kernel where it begins with '#'.
+  std::string_view text;
+  uint32_t line, column;
+  bool warning = false;
+};
+
+constexpr std::string_view kHeading = ".version 8.7\n.target sm_90\n.address_size 64\n";
+constexpr std::string_view kDeclarations =
+    ".global .align 16 .u32 gv; .const .align 4 .u32 cv[2]; .func (.param .b32 r) f(.param .b32 a) { ret; } .func g() "
+    "{ ret; }\n"
+    ".visible .entry k(.param .u64 q) {\n"
+    ".reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>; .reg .f64 %e<9>; .reg .pred %p<9>; .reg .v2 "
+    ".b32 %v;\n"
+    ".shared .align 16 .b8 sm[64]; .param .b32 a0; .param .b32 r0; .reg .u32 %u; .reg .s32 %s;\n"
+    "ld.param.u64 %d1, [q];\n";
+constexpr uint32_t kLine = 9;  // of the one line
+
+std::string module_of(const Broken& broken) {
+  std::string text(broken.text);
+  if (text.empty() || text[0] == '~') return text.empty() ? text : text.substr(1);
+  if (text[0] == '#') return std::string(kHeading) + text.substr(1) + "\n.visible .entry k() { ret; }\n";
+  return std::string(kHeading) + std::string(kDeclarations) + text + "\nret;\n}\n";
+}
+
+// '~': the whole module as it stands; '#': a line at module level (line 4).
+const Broken kBroken[] = {
+    // Text.
+    {"PTX0001", "mov.u32 %r1, `1;", kLine, 14},
+    {"PTX0002", "mov.u32 %r1, 1; /* open", kLine, 17},
+    {"PTX0003", ".pragma \"open;", kLine, 9},
+    {"PTX0004", "mov.f32 %f1, 0f3f80;", kLine, 14},
+    {"PTX0004", "mov.f32 %f1, -0f3f800000;", kLine, 14},
+    {"PTX0005", "mov.u64 %d1, 0x1ffffffffffffffff;", kLine, 14, true},
+    {"PTX0006", "mov.u32 %r1 %r2;", kLine, 13},
+    {"PTX0006", "ld.shared.u32 %r1, [%r2-4];", kLine, 24},
+    {"PTX0006", ";", kLine, 1},
+    {"PTX0007", "mov.u32 %r1, 1", kLine, 14},
+    {"PTX0008", "~.version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\nret;\n", 4, 8},
+    {"PTX0012", "#}", 4, 1},
+    // Heading.
+    {"PTX0020", "~.target sm_90\n.entry k() { ret; }\n", 1, 1},
+    {"PTX0021", "~.version 8.0\n.entry k() { ret; }\n", 2, 1},
+    {"PTX0022", "~.version 8.9\n.target sm_90\n.entry k() { ret; }\n", 1, 10},
+    {"PTX0022", "~.version 8\n.target sm_90\n.entry k() { ret; }\n", 1, 10},
+    {"PTX0023", "~.version 8.0\n.target sm_91\n.entry k() { ret; }\n", 2, 9},
+    {"PTX0024", "~.version 8.0\n.target sm_90\n.address_size 32\n.entry k() { ret; }\n", 3, 15},
+    {"PTX0601", "~.version 6.0\n.target sm_90\n.address_size 64\n.entry k() { ret; }\n", 2, 9},
+    {"PTX0025", "#.globl .u32 x;", 4, 1},
+    {"PTX0025", "#.entry k2() .maxntidd 32 { ret; }", 4, 13},
+    {"PTX0026", "#.version 8.0", 4, 1},
+    {"PTX0026", "#.reg .b32 %r;", 4, 1},
+    {"PTX0027", "#.entry k2() .maxntid 32 .reqntid 32 { ret; }", 4, 25},
+    // Declarations and names.
+    {"PTX0100", "add.s32 %r1, %r2, %x;", kLine, 19},
+    {"PTX0101", "add.s32 %r1, %r2, %r9;", kLine, 19},
+    {"PTX0102", "mov.u64 %d1, nothing;", kLine, 14},
+    {"PTX0102", "ld.param.u32 %r1, [nothing];", kLine, 20},
+    {"PTX0102", "call later;", kLine, 6},
+    {"PTX0103", ".reg .f32 %r3;", kLine, 11},
+    {"PTX0103", ".reg .f32 %r<3>;", kLine, 11},
+    {"PTX0103", ".shared .b32 sm;", kLine, 14},
+    {"PTX0103", "#.global .u32 a; .global .u32 a;", 4, 30},
+    {"PTX0103", "#.func t() { ret; } .func t() { ret; }", 4, 26},
+    {"PTX0104", "bra NOWHERE;", kLine, 5},
+    {"PTX0104", "bra INSIDE; { INSIDE: }", kLine, 5},
+    {"PTX0105", "TWICE: TWICE:", kLine, 8},
+    {"PTX0106", ".shared .align 3 .b32 x;", kLine, 9},
+    {"PTX0106", ".shared .b32 x = 1;", kLine, 14},
+    {"PTX0106", "#.global .u32 a[2] = {1, 2, 3};", 4, 21},
+    {"PTX0106", "#.const .u32 a[];", 4, 13},
+    {"PTX0106", "#.global .v4 .f64 a;", 4, 18},
+    {"PTX0106", "#.global .pred a;", 4, 15},
+    {"PTX0106", "#.global .b99 a;", 4, 9},
+    {"PTX0108", "#.func t(.param .b32 a); .func t(.param .b64 a) { ret; }", 4, 31},
+    {"PTX0109", ".reg .b32 %laneid;", kLine, 11, true},
+    // Instructions.
+    {"PTX0200", "frob.s32 %r1, %r2;", kLine, 1},
+    {"PTX0202", "add.s32.fzt %r1, %r2, %r3;", kLine, 8},
+    {"PTX0202", "add.sat.u32 %r1, %r2, %r3;", kLine, 8},
+    {"PTX0202", "mov.b8 %h1, %h2;", kLine, 4},
+    {"PTX0202", "fma.f32 %f1, %f2, %f3, %f4;", kLine, 4},
+    {"PTX0203", "add %r1, %r2, %r3;", kLine, 1},
+    {"PTX0300", "add.s32 %r1, %r2;", kLine, 1},
+    {"PTX0300", "add.s32 %r1, %r2, %r3, %r4;", kLine, 24},
+    {"PTX0300", "ret %r1;", kLine, 5},
+    {"PTX0301", "add.s32 1, %r2, %r3;", kLine, 9},
+    {"PTX0301", "ld.shared.u32 %r1, %r2;", kLine, 20},
+    {"PTX0301", "add.u32 %r1, %tid.x, 1;", kLine, 14},
+    {"PTX0301", "add.u64 %d1, %d2, gv;", kLine, 19},
+    {"PTX0301", "bra %r1;", kLine, 5},
+    {"PTX0301", "lop3.b32 %r1, %r2, %r3, %r4, %r5;", kLine, 30},
+    {"PTX0302", "add.s32 %r1, %d2, %r3;", kLine, 14},
+    {"PTX0302", "ld.shared.u64 %r1, [sm];", kLine, 15},
+    {"PTX0302", "shl.b64 %d1, %d2, %d3;", kLine, 19},
+    {"PTX0302", "mul.wide.s32 %r1, %r2, %r3;", kLine, 14},
+    {"PTX0303", "add.f32 %f1, %u, %f2;", kLine, 14},
+    {"PTX0303", "mov.u32 %r1, %f1;", kLine, 14},
+    {"PTX0303", "selp.b32 %r1, %r2, %r3, %r4;", kLine, 25},
+    {"PTX0304", "@%r1 mov.u32 %r1, 1;", kLine, 1},
+    {"PTX0305", "mov.u64 %d1, %tid.x;", kLine, 14},
+    {"PTX0305", "mov.u32 %r1, %clock64;", kLine, 14},
+    {"PTX0306", "ld.shared.v2.u32 {%r1, %r2, %r3}, [sm];", kLine, 18},
+    {"PTX0306", "st.shared.v2.u32 [sm], %r1;", kLine, 24},
+    {"PTX0306", "mov.b32 %r1, %v;", kLine, 14},
+    {"PTX0307", "add.u16 %h1, %h1, 70000;", kLine, 19, true},
+    {"PTX0307", "mov.u32 %r1, 0x1ffffffff;", kLine, 14, true},
+    {"PTX0308", "mov.f32 %f1, 1;", kLine, 14},
+    {"PTX0308", "mov.u32 %r1, 1.0;", kLine, 14},
+    {"PTX0308", "#.global .f32 a = 1;", 4, 18},
+    {"PTX0309", "bar.sync 16;", kLine, 10},
+    {"PTX0309", "bar.sync 0, 33;", kLine, 13},
+    {"PTX0310", "and.b32 %r1, !%r2, %r3;", kLine, 14},
+    {"PTX0311", "mov.u32 %r1, %tid.q;", kLine, 18},
+    {"PTX0311", "mov.u32 %r1, %laneid.x;", kLine, 14},
+    {"PTX0311", "mov.u32 %r1, %tid;", kLine, 14},
+    {"PTX0312", "add.s32 _, %r1, %r2;", kLine, 9},
+    // Memory.
+    {"PTX0400", "ld.shared.u32 %r1, [gv];", kLine, 21},
+    {"PTX0400", "ld.global.u32 %r1, [sm];", kLine, 21},
+    {"PTX0400", "ld.u32 %r1, [q];", kLine, 14},
+    {"PTX0401", "st.param.u64 [q], %d1;", kLine, 15},
+    {"PTX0402", "ld.shared.u32 %r1, [sm+64];", kLine, 20, true},
+    {"PTX0402", "ld.shared.u32 %r1, [sm+-4];", kLine, 20, true},
+    {"PTX0403", "ld.shared.v4.u32 {%r1, %r2, %r3, %r4}, [sm+4];", kLine, 40, true},
+    {"PTX0404", "ld.shared.u32 %r1, [%f1];", kLine, 21},
+    {"PTX0404", "ld.global.u32 %r1, [%r1];", kLine, 21},
+    {"PTX0404", "ld.global.u32 %r1, [16];", kLine, 21},
+    // Calls.
+    {"PTX0500", "call (r0), f, (a0, a0);", kLine, 15},
+    {"PTX0500", "call g, (a0);", kLine, 9},
+    {"PTX0500", "call f;", kLine, 6},
+    {"PTX0503", "call (r0), f, (%d1);", kLine, 16},
+    {"PTX0503", ".param .b64 wide; call (wide), f, (a0);", kLine, 25},
+    {"PTX0301", "call (r0), f, (sm);", kLine, 16},
+    {"PTX0301", "call k;", kLine, 6},
+    {"PTX0501", "#.extern .func t(); .entry k2() { call t; ret; }", 4, 39},
+    {"PTX0501", "#.extern .global .u32 t;", 4, 22, true},
+    {"PTX0502", "call %d1;", kLine, 6},
+    {"PTX0504", "#.func t();", 4, 7},
+    // Gates.
+    {"PTX0600", "setmaxnreg.inc.sync.aligned.u32 240;", kLine, 1},
+    {"PTX0600",
+     "~.version 7.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b64 %d;\nmov.u64 %d, 1;\ndiscard.global.L2 "
+     "[%d], 128; ret; }",
+     6, 1},
+    {"PTX0600",
+     "~.version 8.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b16 %h;\nadd.bf16 %h, %h, %h; ret; }", 5, 1},
+    // Legal and suspicious.
+    {"PTX0700", "mul.lo.s32 %r1, %r2, %r3; cvt.s64.s32 %d2, %r1; add.s64 %d3, %d1, %d2; ld.global.u8 %h1, [%d3];",
+     kLine, 1, true},
+    {"PTX0701", "#.entry k2(.param .u32 unread) { ret; }", 4, 23, true},
+    {"PTX0702", "ld.global.u32 %r1, [gv]; st.global.u32 [gv], %r1;", 4, 24, true},
+};
+
+std::string ptxas() {
+  for (const char* path : {"/usr/local/cuda/bin/ptxas", "/usr/local/bin/ptxas", "/usr/bin/ptxas"})
+    if (std::filesystem::exists(path)) return path;
+  return "";
+}
+
+TEST(Broken, EachFaultAtItsPlace) {
+  for (const auto& broken : kBroken) {
+    std::string text = module_of(broken);
+    auto checked = check(text, "t.ptx");
+    EXPECT_EQ(checked.ok(), broken.warning) << text << base::render(checked.findings, text);
+    bool found = false;
+    for (const auto& finding : checked.findings) {
+      if (finding.code != broken.code) continue;
+      found |= finding.place.line == broken.line && finding.place.column == broken.column &&
+               (finding.severity == base::Severity::warning) == broken.warning;
+    }
+    EXPECT_TRUE(found) << broken.code << " at " << broken.line << ":" << broken.column << " in " << broken.text << "\n"
+                       << base::render(checked.findings, text);
+    // One fault, one finding: nothing follows from it.
+    if (broken.code < "PTX0007" || broken.warning) continue;
+    size_t errors = 0;
+    for (const auto& finding : checked.findings) errors += finding.severity == base::Severity::error;
+    EXPECT_EQ(errors, 1u) << broken.text << "\n" << base::render(checked.findings, text);
+  }
+}
+
+TEST(Broken, PtxasAgrees) {
+  std::string tool = ptxas();
+  if (tool.empty()) GTEST_SKIP() << "no ptxas on this machine";
+  base::TemporaryFolder folder("ptx-test");
+  base::parallel_for(std::size(kBroken), 0, [&](size_t i) {
+    auto input = folder.path() / (std::to_string(i) + ".ptx");
+    EXPECT_TRUE(base::write_file(input, module_of(kBroken[i])).empty());
+    auto outcome = base::run({{tool, "-arch=sm_90", input.string(), "-o", "/dev/null"}, "", {}, {}, {}});
+    EXPECT_EQ(outcome.ok(), kBroken[i].warning) << kBroken[i].code << " " << kBroken[i].text << "\n"
+                                                << outcome.output << outcome.errors;
+  });
+}
+
+// Which findings no snippet above raises: each with the reason.
+TEST(Broken, EveryCodeHasASnippet) {
+  std::set<std::string> seen;
+  for (const auto& broken : kBroken) seen.emplace(broken.code);
+  const std::set<Code> elsewhere = {
+      Code::too_deep, Code::too_large, Code::too_many_findings,  // recovery_test.cc
+      Code::opcode_not_in_table,                                 // goes away as the table grows
+  };
+  for (const auto& code : kCodes) {
+    EXPECT_TRUE(seen.contains(spelling(code.code)) || elsewhere.contains(code.code)) << code.name;
+    EXPECT_FALSE(code.meaning.empty());
+  }
+}
+
+}  // namespace
+}  // namespace ptxlab::ptx
