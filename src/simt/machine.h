@@ -147,6 +147,13 @@ class Machine {
 
   // The region that holds `address` in `space` (generic: any), or null.
   const Region* find_region(Context& context, isa::Space space, uint64_t address, uint32_t op_id);
+  // The region that `op` touched last time, or the only one of its space; null where that is not known.
+  const Region* expected_region(const Op& op) const {
+    if (op.space == isa::Space::shared) return &shared_region_;
+    if (op.space == isa::Space::param) return &parameter_region_;
+    bool cached = op.space == isa::Space::global || op.space == isa::Space::constant;
+    return cached && region_cache_[op.id] < regions_.size() ? &regions_[region_cache_[op.id]] : nullptr;
+  }
   std::string describe(const Context& context, isa::Space space, uint64_t address, uint32_t bytes) const;
   void make_definedness(const Region& region);  // the region gets a `defined` array of its own
 

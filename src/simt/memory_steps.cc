@@ -140,10 +140,64 @@ void load_definedness(Context& context, const Op& op, const Shape& shape, const 
   set_origin(r, slot, op.id + 1);
 }
 
+// The common case: a whole warp, defined addresses, one region that the op has met before, nobody watching.
+const Region* fast_region(Context& context, const Op& op, LaneMask active, uint32_t bytes, bool writes) {
+  Machine& machine = context.machine;
+  if (active != kAllLanes || machine.wants(kAccesses) || machine.options().count_sectors) return nullptr;
+  if (context.registers.taint[op.a]) return nullptr;
+  const Region* region = machine.expected_region(op);
+  return region && region->bytes >= bytes && (region->writable || !writes) ? region : nullptr;
+}
+FastAccess fast_access(Context& context, const Op& op, const Region& region, uint32_t bytes, uint64_t* places) {
+  auto data = reinterpret_cast<uint64_t>(region.data), defined = reinterpret_cast<uint64_t>(region.defined);
+  return {context.registers,
+          &context.frame.code->lists[op.list],
+          op.count,
+          op.a,
+          op.a_wide,
+          op.offset,
+          region.base,
+          region.bytes - bytes,
+          bytes - 1,
+          data - region.base,
+          region.defined ? defined - region.base : 0,
+          places};
+}
+
+// The shadows of a fast load that met undefined bits.
+void fill_shadows(Context& context, const Op& op, const Shape& shape, const FastAccess& access) {
+  uint64_t counted = shape.sign ? ~uint64_t{0} : low_bits(op.bits);
+  for (uint32_t k = 0; k < shape.count; ++k) {
+    for (int l = 0; l < kLanes; ++l) {
+      uint64_t defined = 0;
+      std::memcpy(
+          &defined,
+          reinterpret_cast<const void*>(access.places[l] + access.defined_bias - access.bias + k * shape.element),
+          shape.element);
+      if (shape.sign && (defined >> (op.bits - 1) & 1)) defined |= ~low_bits(op.bits);
+      set_shadow(context.registers, access.slots[k], shape.wide, l, ~defined & counted);
+    }
+    set_origin(context.registers, access.slots[k], op.id + 1);
+  }
+}
+
 Flow load(Context& context, const Op& op, LaneMask active) {
   Shape shape = shape_of(op);
   uint32_t bytes = shape.element * shape.count;
   const Registers& r = context.registers;
+  if (const Region* region = fast_region(context, op, active, bytes, false)) {
+    alignas(64) uint64_t places[kLanes];
+    FastAccess access = fast_access(context, op, *region, bytes, places);
+    Fast fast = access_loops().fast_load[shape.log2][shape.wide][shape.sign](access);
+    if (fast == Fast::done) {
+      for (uint32_t k = 0; k < shape.count; ++k) r.taint[access.slots[k]] = 0;
+      return Flow::next;
+    }
+    if (fast == Fast::undefined) {
+      fill_shadows(context, op, shape, access);
+      return Flow::next;
+    }
+  }
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::read), [&](const Group& group) {
     for (uint32_t k = 0; k < shape.count; ++k) {
       uint32_t slot = context.frame.code->lists[op.list + k];
@@ -210,6 +264,13 @@ Flow store(Context& context, const Op& op, LaneMask active) {
   Shape shape = shape_of(op);
   uint32_t bytes = shape.element * shape.count;
   const Registers& r = context.registers;
+  LaneMask undefined = 0;
+  for (uint32_t k = 0; k < shape.count; ++k) undefined |= r.taint[context.frame.code->lists[op.list + k]];
+  if (const Region* region = undefined ? nullptr : fast_region(context, op, active, bytes, true)) {
+    alignas(64) uint64_t places[kLanes];
+    FastAccess access = fast_access(context, op, *region, bytes, places);
+    if (access_loops().fast_store[shape.log2][shape.wide](access) == Fast::done) return Flow::next;
+  }
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::write), [&](const Group& group) {
     Telling telling;
     bool values = context.machine.wants(kAccessValues) && watched(context, op);

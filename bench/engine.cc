@@ -1,0 +1,110 @@
+// What a warp instruction costs in the simt engine: cycles of the time stamp counter, by kernel, check level and processor
+// level. "cycles" is the figure to watch; "Gthread/s" are thread instructions a second.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+#include <x86intrin.h>
+
+#include <cstdlib>
+#include <cstring>
+
+#include "base/file.h"
+#include "ptx/verifier.h"
+#include "simt/binding.h"
+#include "simt/engine.h"
+
+namespace ptxlab::simt {
+namespace {
+
+const ptx::Module& kernels() {
+  static const ptx::Checked checked = [] {
+    auto text = base::read_file(PTXLAB_SOURCE_DIR "/bench/kernels.ptx");
+    if (!text.ok()) std::abort();
+    return ptx::check(*text, "kernels.ptx");
+  }();
+  if (!checked.ok()) {
+    fmt::print(stderr, "{}", base::render(checked.findings, checked.module.source));
+    std::abort();
+  }
+  return checked.module;
+}
+
+struct Job {
+  std::string entry;
+  Memory memory{1};
+  std::vector<size_t> buffers;
+  launch::ResolvedLaunch launch;
+
+  void buffer(const char* name, uint64_t floats) {
+    size_t index = memory.allocate(name, floats * 4, launch::ResolvedBuffer::Init::data);
+    std::vector<float> values(floats);
+    for (uint64_t i = 0; i < floats; ++i) values[i] = static_cast<float>(i % 17) - 8;
+    std::memcpy(memory.allocation(index).data.data(), values.data(), floats * 4);
+    launch.pointers.push_back({static_cast<uint32_t>(launch.parameters.size()), static_cast<uint32_t>(index), 0});
+    launch.parameters.resize(launch.parameters.size() + 8);
+    buffers.push_back(index);
+  }
+  void scalar(uint32_t value, bool padded) {
+    size_t at = launch.parameters.size();
+    launch.parameters.resize(at + (padded ? 8 : 4));
+    std::memcpy(launch.parameters.data() + at, &value, 4);
+  }
+};
+
+Job vector_add(uint32_t n) {
+  Job job;
+  for (const char* name : {"a", "b", "c"}) job.buffer(name, n);
+  job.scalar(n, false);
+  job.launch.entry = "vector_add";
+  job.launch.grid = {n / 256, 1, 1};
+  job.launch.block = {256, 1, 1};
+  return job;
+}
+Job sgemm(const char* entry, uint32_t n, uint32_t tile, launch::Dim3 block) {
+  Job job;
+  job.scalar(n, true);
+  for (const char* name : {"a", "b", "c"}) job.buffer(name, uint64_t{n} * n);
+  job.launch.entry = entry;
+  job.launch.grid = {n / tile, n / tile, 1};
+  job.launch.block = block;
+  return job;
+}
+
+void measure(benchmark::State& state, Job job, CheckLevel check, const char* level) {
+  if (!use_lane_level(level)) return state.SkipWithError("this processor lacks the level");
+  auto program = make_simt_engine()->load(kernels());
+  if (!program.ok()) return state.SkipWithError("not executed by the engine");
+  RunOptions options;
+  options.check = check;
+  uint64_t cycles = 0, warps = 0, threads = 0;
+  for (auto _ : state) {
+    uint64_t start = __rdtsc();
+    RunReport report = (*program)->run(job.launch, job.buffers, job.memory, options, {});
+    cycles += __rdtsc() - start;
+    warps += report.warp_instructions;
+    threads += report.thread_instructions;
+    if (!report.completed)
+      return state.SkipWithError(report.findings.empty() ? "?" : report.findings[0].message.c_str());
+  }
+  state.counters["cycles"] = static_cast<double>(cycles) / static_cast<double>(warps);
+  state.counters["Gthread/s"] = benchmark::Counter(static_cast<double>(threads) * 1e-9, benchmark::Counter::kIsRate);
+}
+
+const int kRegistered = [] {
+  constexpr std::pair<const char*, CheckLevel> kChecks[] = {
+      {"none", CheckLevel::none}, {"bounds", CheckLevel::bounds}, {"defined", CheckLevel::defined}};
+  for (const char* level : {"v2", "v3", "v4"})
+    for (auto [check_name, check] : kChecks) {
+      auto add = [&, check = check](const char* name, auto make) {
+        benchmark::RegisterBenchmark(fmt::format("{}/{}/{}", name, check_name, level).c_str(),
+                                     [=](benchmark::State& state) { measure(state, make(), check, level); })
+            ->Unit(benchmark::kMillisecond);
+      };
+      add("vector_add", [] { return vector_add(1 << 16); });
+      add("sgemm_tile", [] { return sgemm("sgemm_tile", 128, 16, {16, 16, 1}); });
+      add("sgemm_registers", [] { return sgemm("sgemm_registers", 128, 64, {256, 1, 1}); });
+    }
+  return 0;
+}();
+
+}  // namespace
+}  // namespace ptxlab::simt
