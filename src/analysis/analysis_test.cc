@@ -264,8 +264,8 @@ TEST(Values, RmsnormLoopsStrideByTheCta) {
 }
 
 TEST(Values, ConstantStridesMovePointers) {
-  auto module = read("src/analysis/testdata/unrolled.ptx");
-  All a(entry(module, "scale"));
+  auto module = read("src/analysis/testdata/kernels.ptx");
+  All a(entry(module, "scale_rows"));
   std::vector<int64_t> strides;
   for (const auto& access : a.accesses) {
     ASSERT_TRUE(access.loop_stride);

@@ -5,514 +5,330 @@
 #include <algorithm>
 
 #include "analysis/registers.h"
-#include "rewrite/element_checks.h"
+#include "rewrite/recogniser.h"
 
 namespace ptxlab::rewrite {
-namespace {
 
-using analysis::Affine;
-using analysis::Atom;
-using analysis::AtomId;
-using analysis::Group;
-using analysis::kNone;
 using analysis::opcode_of;
 
-// "i < n" as a setp decides it: continue while `index` is below `bound`.
-struct Compare {
-  uint32_t statement = 0;  // the setp
-  uint32_t branch = 0;
-  ptx::Operand index, bound;
-  bool is_signed = false;
-  int bits = 32;
-  bool taken_continues = false;  // the branch is taken while i < n
-};
-
-bool is_unused_label_or_pragma(const ptx::Statement& statement) {
-  return std::holds_alternative<ptx::Directive>(statement.what);
+Recognised Recogniser::run() {
+  for (uint32_t l = 0; l < flow_.cfg.loops().size(); ++l) {
+    bool inside = std::any_of(taken_.begin(), taken_.end(), [&](uint32_t outer) {
+      return flow_.cfg.loops()[outer].contains(flow_.cfg.loops()[l].header);
+    });
+    if (!inside) try_loop(l);
+  }
+  if (found_.regions.empty()) try_guarded();
+  return std::move(found_);
 }
 
-// The polynomials that matter: thread and CTA indices and sizes.
-struct Indices {
-  explicit Indices(const analysis::Values& values)
-      : tid(values.special_atom("%tid", 0)),
-        ntid(values.special_atom("%ntid", 0)),
-        ctaid(values.special_atom("%ctaid", 0)),
-        nctaid(values.special_atom("%nctaid", 0)) {}
-  std::optional<AtomId> tid, ntid, ctaid, nctaid;
+void Recogniser::reject(uint32_t statement, const std::string& what, const std::string& why) {
+  uint32_t line = 0;
+  for (uint32_t i = statement; i < body_.size() && line == 0; ++i)
+    if (const auto* instruction = at(i)) line = instruction->line;
+  found_.rejected.push_back(fmt::format("{} at line {} of {}: {}", what, line, flow_.function.name, why));
+}
 
-  static Affine product(std::vector<AtomId> atoms, int64_t coefficient) {
-    std::sort(atoms.begin(), atoms.end());
-    return Affine{0, {{std::move(atoms), coefficient}}};
-  }
-  bool is_tid(const Affine& a) const { return tid && a == product({*tid}, 1); }
-  // ctaid * size + tid; the size is ntid (then 0) or a constant; nothing where it is neither.
-  std::optional<uint32_t> is_global_thread(const Affine& a) const {
-    if (!tid || !ctaid || a.coefficient(*tid) != 1) return std::nullopt;
-    auto rest = add(a, product({*tid}, -1));
-    if (!rest) return std::nullopt;
-    if (ntid && *rest == product({*ctaid, *ntid}, 1)) return 0;
-    int64_t size = rest->coefficient(*ctaid);
-    if (size > 0 && size <= 1024 && *rest == product({*ctaid}, size)) return static_cast<uint32_t>(size);
+std::optional<Compare> Recogniser::compare_at(uint32_t block, uint32_t continue_to) const {
+  const auto& b = flow_.cfg.blocks()[block];
+  if (b.terminator == kNone || b.successors.size() != 2) return std::nullopt;
+  const auto& branch = *at(b.terminator);
+  if (opcode_of(branch) != "bra" || !branch.guard) return std::nullopt;
+  uint32_t d = flow_.definitions.only(b.terminator, branch.guard->reg);
+  if (d == kNone) return std::nullopt;
+  Compare compare;
+  compare.branch = b.terminator;
+  compare.statement = flow_.definitions.all()[d].statement;
+  compare.taken_continues = b.successors[0] == continue_to;
+  const auto& setp = *at(compare.statement);
+  auto type = analysis::type_word(setp);
+  if (opcode_of(setp) != "setp" || setp.operands.size() != 3 || setp.words.size() != 3 || !isa::is_integer(type))
     return std::nullopt;
-  }
-  std::optional<uint32_t> is_cta_size(const Affine& a) const {
-    if (ntid && a == product({*ntid}, 1)) return 0;
-    if (a.is_constant() && a.constant > 1 && a.constant <= 1024) return static_cast<uint32_t>(a.constant);
-    return std::nullopt;
-  }
-  std::optional<uint32_t> is_grid_size(const Affine& a) const {
-    if (!nctaid) return std::nullopt;
-    if (ntid && a == product({*nctaid, *ntid}, 1)) return 0;
-    int64_t size = a.coefficient(*nctaid);
-    if (size > 1 && size <= 1024 && a == product({*nctaid}, size)) return static_cast<uint32_t>(size);
-    return std::nullopt;
-  }
-};
+  compare.is_signed = isa::is_signed(type);
+  compare.bits = isa::bits_of(type);
+  // The relation that holds while the loop or body goes on.
+  bool holds = compare.taken_continues != branch.guard->negated;
+  const auto& word = setp.words[1];
+  compare.index = setp.operands[1];
+  compare.bound = setp.operands[2];
+  if ((word == ".lt" && holds) || (word == ".ge" && !holds)) return compare;
+  std::swap(compare.index, compare.bound);
+  if ((word == ".gt" && holds) || (word == ".le" && !holds)) return compare;
+  return std::nullopt;
+}
 
-class Recogniser {
- public:
-  Recogniser(const Flow& flow, const launch::Launch& launch)
-      : flow_(flow),
-        launch_(launch),
-        body_(flow.function.body),
-        indices_(flow.values),
-        row_(flow.function, flow.cfg, flow.values, Group::row),
-        line_(flow.function, flow.cfg, flow.values, Group::line) {}
+bool Recogniser::written_in_loop(const analysis::Loop& loop, uint32_t reg) const {
+  for (uint32_t d : flow_.definitions.of(reg))
+    if (loop.contains(flow_.cfg.block_of(flow_.definitions.all()[d].statement))) return true;
+  return false;
+}
 
-  Recognised run() {
-    for (uint32_t l = 0; l < flow_.cfg.loops().size(); ++l) {
-      bool inside = std::any_of(taken_.begin(), taken_.end(), [&](uint32_t outer) {
-        return flow_.cfg.loops()[outer].contains(flow_.cfg.loops()[l].header);
-      });
-      if (!inside) try_loop(l);
-    }
-    if (found_.regions.empty()) try_guarded();
-    return std::move(found_);
+bool Recogniser::constant_in_loop(const analysis::Loop& loop, const ptx::Operand& operand) const {
+  if (operand.kind == ptx::Operand::Kind::integer) return true;
+  return operand.kind == ptx::Operand::Kind::reg && !written_in_loop(loop, operand.id);
+}
+
+bool Recogniser::guarded_entry(uint32_t header, const Compare& compare, analysis::ValueId initial) const {
+  auto bound = value_of(compare.statement, compare.bound);
+  for (uint32_t below = header; below != kNone; below = flow_.cfg.dominator(below)) {
+    uint32_t above = flow_.cfg.dominator(below);
+    if (above == kNone) return false;
+    const auto& into = flow_.cfg.blocks()[below].predecessors;
+    // `below` is entered from `above` alone, loops' own back edges apart.
+    bool only = std::all_of(into.begin(), into.end(),
+                            [&](uint32_t from) { return from == above || flow_.cfg.dominates(below, from); });
+    if (!only) continue;
+    auto guard = compare_at(above, below);
+    if (!guard || guard->is_signed != compare.is_signed || guard->bits != compare.bits) continue;
+    auto index = value_of(guard->statement, guard->index);
+    if (index && *index == initial && bound && value_of(guard->statement, guard->bound) == bound) return true;
   }
+  return false;
+}
 
- private:
-  const ptx::Instruction* at(uint32_t statement) const { return body_[statement].instruction(); }
+std::optional<analysis::ValueId> Recogniser::value_of(uint32_t statement, const ptx::Operand& operand) const {
+  return flow_.values.operand(statement, operand);
+}
 
-  void reject(uint32_t statement, const std::string& what, const std::string& why) {
-    uint32_t line = 0;
-    for (uint32_t i = statement; i < body_.size() && line == 0; ++i)
-      if (const auto* instruction = at(i)) line = instruction->line;
-    found_.rejected.push_back(fmt::format("{} at line {} of {}: {}", what, line, flow_.function.name, why));
+std::optional<uint32_t> Recogniser::update_of(const analysis::Loop& loop, uint32_t reg) const {
+  std::optional<uint32_t> found;
+  for (uint32_t d : flow_.definitions.of(reg)) {
+    const auto& definition = flow_.definitions.all()[d];
+    if (!loop.contains(flow_.cfg.block_of(definition.statement))) continue;
+    if (found || definition.partial) return std::nullopt;
+    found = definition.statement;
   }
+  return found;
+}
 
-  // Reads "setp; bra" at the end of a block, index and bound still unnamed as to which is which.
-  std::optional<Compare> compare_at(uint32_t block, uint32_t continue_to) const {
-    const auto& b = flow_.cfg.blocks()[block];
-    if (b.terminator == kNone || b.successors.size() != 2) return std::nullopt;
-    const auto& branch = *at(b.terminator);
-    if (opcode_of(branch) != "bra" || !branch.guard) return std::nullopt;
-    uint32_t d = flow_.definitions.only(b.terminator, branch.guard->reg);
+std::optional<ptx::Operand> Recogniser::step_operand(uint32_t update, uint32_t reg) const {
+  const auto* instruction = at(update);
+  if (opcode_of(*instruction) == "mov" && instruction->operands[1].kind == ptx::Operand::Kind::reg) {
+    uint32_t d = flow_.definitions.only(update, instruction->operands[1].id);
     if (d == kNone) return std::nullopt;
-    Compare compare;
-    compare.branch = b.terminator;
-    compare.statement = flow_.definitions.all()[d].statement;
-    compare.taken_continues = b.successors[0] == continue_to;
-    const auto& setp = *at(compare.statement);
-    auto type = analysis::type_word(setp);
-    if (opcode_of(setp) != "setp" || setp.operands.size() != 3 || setp.words.size() != 3 || !isa::is_integer(type))
-      return std::nullopt;
-    compare.is_signed = isa::is_signed(type);
-    compare.bits = isa::bits_of(type);
-    // The relation that holds while the loop or body goes on.
-    bool holds = compare.taken_continues != branch.guard->negated;
-    const auto& word = setp.words[1];
-    compare.index = setp.operands[1];
-    compare.bound = setp.operands[2];
-    if ((word == ".lt" && holds) || (word == ".ge" && !holds)) return compare;
-    std::swap(compare.index, compare.bound);
-    if ((word == ".gt" && holds) || (word == ".le" && !holds)) return compare;
-    return std::nullopt;
+    instruction = at(flow_.definitions.all()[d].statement);
   }
+  if (opcode_of(*instruction) != "add" || instruction->operands.size() != 3) return std::nullopt;
+  for (int i : {1, 2})
+    if (instruction->operands[i].kind == ptx::Operand::Kind::reg && instruction->operands[i].id == reg)
+      return instruction->operands[3 - i];
+  return std::nullopt;
+}
 
-  bool written_in_loop(const analysis::Loop& loop, uint32_t reg) const {
-    for (uint32_t d : flow_.definitions.of(reg))
-      if (loop.contains(flow_.cfg.block_of(flow_.definitions.all()[d].statement))) return true;
-    return false;
-  }
-
-  bool constant_in_loop(const analysis::Loop& loop, const ptx::Operand& operand) const {
-    if (operand.kind == ptx::Operand::Kind::integer) return true;
-    return operand.kind == ptx::Operand::Kind::reg && !written_in_loop(loop, operand.id);
-  }
-
-  // Is the header reached only where i < n held for the first i?
-  bool guarded_entry(uint32_t header, const Compare& compare, analysis::ValueId initial) const {
-    auto bound = value_of(compare.statement, compare.bound);
-    for (uint32_t below = header; below != kNone; below = flow_.cfg.dominator(below)) {
-      uint32_t above = flow_.cfg.dominator(below);
-      if (above == kNone) return false;
-      const auto& into = flow_.cfg.blocks()[below].predecessors;
-      // `below` is entered from `above` alone, loops' own back edges apart.
-      bool only = std::all_of(into.begin(), into.end(),
-                              [&](uint32_t from) { return from == above || flow_.cfg.dominates(below, from); });
-      if (!only) continue;
-      auto guard = compare_at(above, below);
-      if (!guard || guard->is_signed != compare.is_signed || guard->bits != compare.bits) continue;
-      auto index = value_of(guard->statement, guard->index);
-      if (index && *index == initial && bound && value_of(guard->statement, guard->bound) == bound) return true;
+void Recogniser::try_loop(uint32_t l) {
+  const auto& loop = flow_.cfg.loops()[l];
+  // A loop that no thread index starts is none of ours, and no news.
+  const analysis::Induction* index = nullptr;
+  for (const auto& induction : flow_.values.inductions())
+    if (induction.loop == l) {
+      const auto& start = flow_.values.value(induction.initial);
+      if (indices_.is_tid(start) || indices_.is_global_thread(start)) index = &induction;
     }
-    return false;
+  if (!index) return;
+  ElementRegion region;
+  if (auto why = match_loop(l, region); !why.empty()) {
+    reject(flow_.cfg.blocks()[loop.header].begin, "loop", why);
+    return;
   }
+  taken_.push_back(l);
+  found_.regions.push_back(std::move(region));
+}
 
-  std::optional<analysis::ValueId> value_of(uint32_t statement, const ptx::Operand& operand) const {
-    return flow_.values.operand(statement, operand);
-  }
+std::string Recogniser::match_loop(uint32_t l, ElementRegion& region) {
+  const auto& loop = flow_.cfg.loops()[l];
+  const auto& blocks = flow_.cfg.blocks();
+  for (size_t i = 1; i < loop.blocks.size(); ++i)
+    if (blocks[loop.blocks[i]].begin != blocks[loop.blocks[i - 1]].end) return "its blocks do not stand together";
+  if (loop.blocks.front() != loop.header) return "its header is not its first block";
+  if (loop.exits.size() != 1 || loop.latches.size() != 1) return "it has more than one way out or back";
+  uint32_t before = kNone;
+  for (uint32_t from : blocks[loop.header].predecessors)
+    if (!loop.contains(from)) before = before == kNone && flow_.cfg.reachable(from) ? from : kNone - 1;
+  if (before >= kNone - 1 || blocks[before].end != blocks[loop.header].begin) return "it is entered by a jump";
+  bool top = loop.exits[0].from == loop.header && loop.blocks.size() > 1;
+  if (!top && loop.exits[0].from != loop.latches[0]) return "it is left from its middle";
+  uint32_t exit_block = loop.exits[0].from;
+  uint32_t go_on = top ? exit_block + 1 : loop.header;
+  auto compare = compare_at(exit_block, go_on);
+  if (!compare) return "it does not end by an index that reaches a bound";
+  if (!loop.contains(flow_.cfg.block_of(compare->statement))) return "its condition does not change";
+  auto index = find_index(l, *compare, top);
+  if (!index) return "the index it compares is not one that grows by a fixed step";
+  if (!constant_in_loop(loop, compare->bound)) return "its bound changes";
+  if (!top && !guarded_entry(loop.header, *compare, index->initial))
+    return "its first round is not guarded by the bound";
 
-  // The single statement of the loop that writes an induction's register.
-  std::optional<uint32_t> update_of(const analysis::Loop& loop, uint32_t reg) const {
-    std::optional<uint32_t> found;
-    for (uint32_t d : flow_.definitions.of(reg)) {
-      const auto& definition = flow_.definitions.all()[d];
-      if (!loop.contains(flow_.cfg.block_of(definition.statement))) continue;
-      if (found || definition.partial) return std::nullopt;
-      found = definition.statement;
-    }
-    return found;
-  }
-
-  // The operand of "add i, i, step" that is the step, seen through one mov.
-  std::optional<ptx::Operand> step_operand(uint32_t update, uint32_t reg) const {
-    const auto* instruction = at(update);
-    if (opcode_of(*instruction) == "mov" && instruction->operands[1].kind == ptx::Operand::Kind::reg) {
-      uint32_t d = flow_.definitions.only(update, instruction->operands[1].id);
-      if (d == kNone) return std::nullopt;
-      instruction = at(flow_.definitions.all()[d].statement);
-    }
-    if (opcode_of(*instruction) != "add" || instruction->operands.size() != 3) return std::nullopt;
-    for (int i : {1, 2})
-      if (instruction->operands[i].kind == ptx::Operand::Kind::reg && instruction->operands[i].id == reg)
-        return instruction->operands[3 - i];
-    return std::nullopt;
-  }
-
-  void try_loop(uint32_t l) {
-    const auto& loop = flow_.cfg.loops()[l];
-    // A loop that no thread index starts is none of ours, and no news.
-    const analysis::Induction* index = nullptr;
-    for (const auto& induction : flow_.values.inductions())
-      if (induction.loop == l) {
-        const auto& start = flow_.values.value(induction.initial);
-        if (indices_.is_tid(start) || indices_.is_global_thread(start)) index = &induction;
-      }
-    if (!index) return;
-    ElementRegion region;
-    if (auto why = match_loop(l, region); !why.empty()) {
-      reject(flow_.cfg.blocks()[loop.header].begin, "loop", why);
-      return;
-    }
-    taken_.push_back(l);
-    found_.regions.push_back(std::move(region));
-  }
-
-  std::string match_loop(uint32_t l, ElementRegion& region) {
-    const auto& loop = flow_.cfg.loops()[l];
-    const auto& blocks = flow_.cfg.blocks();
-    for (size_t i = 1; i < loop.blocks.size(); ++i)
-      if (blocks[loop.blocks[i]].begin != blocks[loop.blocks[i - 1]].end) return "its blocks do not stand together";
-    if (loop.blocks.front() != loop.header) return "its header is not its first block";
-    if (loop.exits.size() != 1 || loop.latches.size() != 1) return "it has more than one way out or back";
-    uint32_t before = kNone;
-    for (uint32_t from : blocks[loop.header].predecessors)
-      if (!loop.contains(from)) before = before == kNone && flow_.cfg.reachable(from) ? from : kNone - 1;
-    if (before >= kNone - 1 || blocks[before].end != blocks[loop.header].begin) return "it is entered by a jump";
-    bool top = loop.exits[0].from == loop.header && loop.blocks.size() > 1;
-    if (!top && loop.exits[0].from != loop.latches[0]) return "it is left from its middle";
-    uint32_t exit_block = loop.exits[0].from;
-    uint32_t go_on = top ? exit_block + 1 : loop.header;
-    auto compare = compare_at(exit_block, go_on);
-    if (!compare) return "it does not end by an index that reaches a bound";
-    if (!loop.contains(flow_.cfg.block_of(compare->statement))) return "its condition does not change";
-    auto index = find_index(l, *compare, top);
-    if (!index) return "the index it compares is not one that grows by a fixed step";
-    if (!constant_in_loop(loop, compare->bound)) return "its bound changes";
-    if (!top && !guarded_entry(loop.header, *compare, index->initial))
-      return "its first round is not guarded by the bound";
-
-    region.index_reg = index->reg;
-    region.index_bits = isa::bits_of(flow_.function.registers[index->reg].type);
-    region.index_signed = compare->is_signed;
-    region.bound = compare->bound;
-    region.insert_at = blocks[loop.header].begin;
-    region.exit_at = blocks[loop.exits[0].to].begin;
-    if (compare->bits != region.index_bits) return "index and bound differ in width";
-    if (auto why = match_mapping(loop, *index, region); !why.empty()) return why;
-    std::set<uint32_t> skipped{compare->branch};
-    if (!at(compare->branch)->guard) return "its branch is not conditional";
-    if (blocks[loop.latches[0]].terminator != kNone) skipped.insert(blocks[loop.latches[0]].terminator);
-    if (only_feeds(compare->statement, compare->branch)) skipped.insert(compare->statement);
-    if (auto why = match_inductions(l, *index, region, skipped); !why.empty()) return why;
-    collect_body(blocks[loop.header].begin, blocks[loop.blocks.back()].end, skipped, region);
-    // The header's own labels lead back; the copies need none of them.
-    std::erase_if(region.body, [&](uint32_t s) {
-      const auto* label = std::get_if<ptx::Label>(&body_[s].what);
-      if (!label || flow_.cfg.block_of(s) != loop.header) return false;
-      region.inner_labels.erase(flow_.function.labels[label->id].name);
-      return true;
-    });
-    return check_loop(l, *index, region);
-  }
-
-  const analysis::Induction* find_index(uint32_t l, const Compare& compare, bool top) const {
-    auto value = value_of(compare.statement, compare.index);
-    if (!value) return nullptr;
-    for (const auto& induction : flow_.values.inductions()) {
-      if (induction.loop != l) continue;
-      Affine atom{0, {{{induction.atom}, 1}}};
-      auto next = top ? std::optional<Affine>(atom) : add(atom, flow_.values.value(induction.step));
-      if (next && *next == flow_.values.value(*value)) return &induction;
-    }
-    return nullptr;
-  }
-
-  std::string match_mapping(const analysis::Loop& loop, const analysis::Induction& index, ElementRegion& region) {
-    const auto& start = flow_.values.value(index.initial);
-    const auto& step = flow_.values.value(index.step);
-    auto update = update_of(loop, index.reg);
-    auto operand = update ? step_operand(*update, index.reg) : std::nullopt;
-    if (!operand || !constant_in_loop(loop, *operand)) return "its step is not at hand in front of it";
-    region.step = *operand;
-    if (auto size = indices_.is_cta_size(step); size && indices_.is_tid(start)) {
-      region.shape = ElementRegion::Shape::cta_stride;
-      region.threads = *size;
-      return "";
-    }
-    auto size = indices_.is_grid_size(step), from = indices_.is_global_thread(start);
-    if (size && from && *size == *from) {
-      region.shape = ElementRegion::Shape::grid_stride;
-      region.threads = *size;
-      return "";
-    }
-    return fmt::format("from {} in steps of {} is not the stride of a CTA or grid",
-                       flow_.values.describe(start, flow_.function), flow_.values.describe(step, flow_.function));
-  }
-
-  bool only_feeds(uint32_t statement, uint32_t user) const {
-    for (const auto& d : analysis::register_use(*at(statement)).writes)
-      for (uint32_t definition : flow_.definitions.of(d))
-        if (flow_.definitions.all()[definition].statement == statement)
-          for (uint32_t use : flow_.definitions.uses(definition))
-            if (use != user) return false;
+  region.index_reg = index->reg;
+  region.index_bits = isa::bits_of(flow_.function.registers[index->reg].type);
+  region.index_signed = compare->is_signed;
+  region.bound = compare->bound;
+  region.insert_at = blocks[loop.header].begin;
+  region.exit_at = blocks[loop.exits[0].to].begin;
+  if (compare->bits != region.index_bits) return "index and bound differ in width";
+  if (auto why = match_mapping(loop, *index, region); !why.empty()) return why;
+  std::set<uint32_t> skipped{compare->branch};
+  if (!at(compare->branch)->guard) return "its branch is not conditional";
+  if (blocks[loop.latches[0]].terminator != kNone) skipped.insert(blocks[loop.latches[0]].terminator);
+  if (only_feeds(compare->statement, compare->branch)) skipped.insert(compare->statement);
+  if (auto why = match_inductions(l, *index, region, skipped); !why.empty()) return why;
+  collect_body(blocks[loop.header].begin, blocks[loop.blocks.back()].end, skipped, region);
+  // The header's own labels lead back; the copies need none of them.
+  std::erase_if(region.body, [&](uint32_t s) {
+    const auto* label = std::get_if<ptx::Label>(&body_[s].what);
+    if (!label || flow_.cfg.block_of(s) != loop.header) return false;
+    region.inner_labels.erase(flow_.function.labels[label->id].name);
     return true;
-  }
+  });
+  return check_loop(l, *index, region);
+}
 
-  // Registers that move along with the index become pointers; every induction's update is skipped.
-  std::string match_inductions(uint32_t l, const analysis::Induction& index, ElementRegion& region,
-                               std::set<uint32_t>& skipped) {
-    const auto& loop = flow_.cfg.loops()[l];
-    const auto& step = flow_.values.value(index.step);
-    for (const auto& induction : flow_.values.inductions()) {
-      if (induction.loop != l) continue;
-      auto update = update_of(loop, induction.reg);
-      if (!update) return "an index is written more than once a round";
-      const auto& own = flow_.values.value(induction.step);
-      int64_t unit = step.is_constant() ? step.constant : step.terms[0].coefficient;
-      int64_t size = own.is_constant() ? own.constant : own.terms[0].coefficient;
-      auto scaled = unit != 0 && size % unit == 0 ? scale(step, size / unit) : std::nullopt;
-      if (!scaled || *scaled != own)
-        return fmt::format("{} does not move along with the index", flow_.function.registers[induction.reg].name);
-      skipped.insert(*update);
-      if (induction.reg != index.reg) region.pointers.push_back({induction.reg, size / unit});
-    }
-    return "";
+const analysis::Induction* Recogniser::find_index(uint32_t l, const Compare& compare, bool top) const {
+  auto value = value_of(compare.statement, compare.index);
+  if (!value) return nullptr;
+  for (const auto& induction : flow_.values.inductions()) {
+    if (induction.loop != l) continue;
+    Affine atom{0, {{{induction.atom}, 1}}};
+    auto next = top ? std::optional<Affine>(atom) : add(atom, flow_.values.value(induction.step));
+    if (next && *next == flow_.values.value(*value)) return &induction;
   }
+  return nullptr;
+}
 
-  void collect_body(uint32_t begin, uint32_t end, const std::set<uint32_t>& skipped, ElementRegion& region) {
-    for (uint32_t s = begin; s < end; ++s) {
-      if (skipped.count(s) || is_unused_label_or_pragma(body_[s])) continue;
-      if (const auto* label = std::get_if<ptx::Label>(&body_[s].what))
-        region.inner_labels.insert(flow_.function.labels[label->id].name);
-      region.body.push_back(s);
-    }
-  }
-
-  // Blocks that every pass from `first` to `last` goes through.
-  std::vector<uint32_t> top_blocks(uint32_t first, uint32_t last) const {
-    std::vector<uint32_t> found{first};
-    for (uint32_t b = first; b != last && b != kNone && found.size() <= flow_.cfg.blocks().size();) {
-      b = flow_.cfg.post_dominator(b);
-      if (b != kNone) found.push_back(b);
-    }
-    return found;
-  }
-
-  std::string check_loop(uint32_t l, const analysis::Induction& index, ElementRegion& region) {
-    const auto& loop = flow_.cfg.loops()[l];
-    auto varying = flow_.values.varying(flow_.cfg, l);
-    std::vector<std::pair<AtomId, int64_t>> moving{{index.atom, 1}};
-    for (const auto& induction : flow_.values.inductions())
-      for (const auto& pointer : region.pointers)
-        if (induction.loop == l && induction.reg == pointer.reg) moving.emplace_back(induction.atom, pointer.stride);
-    auto stride = [&, moving](const Affine& address) -> std::optional<int64_t> {
-      Affine rest = address;
-      int64_t sum = 0;
-      for (const auto& [atom, each] : moving) {
-        int64_t coefficient = address.coefficient(atom);
-        if (coefficient == 0) continue;
-        auto without = add(rest, Affine{0, {{{atom}, -coefficient}}});
-        if (!without) return std::nullopt;
-        rest = *without;
-        sum += coefficient * each;
-      }
-      return flow_.values.mentions_any(rest, varying) ? std::nullopt : std::optional<int64_t>(sum);
-    };
-    bool cta = region.shape == ElementRegion::Shape::cta_stride;
-    RegionContext context{flow_, launch_, cta ? row_ : line_, l, top_blocks(loop.header, loop.latches[0]), stride};
-    std::vector<uint32_t> carried;
-    for (uint32_t reg : flow_.liveness.live_in(loop.header)) {
-      bool moves = reg == index.reg || std::any_of(region.pointers.begin(), region.pointers.end(),
-                                                   [&](const auto& pointer) { return pointer.reg == reg; });
-      if (!moves && writes_in(region, flow_, reg)) carried.push_back(reg);
-    }
-    if (auto why = check_reads_of_index(loop, region); !why.empty()) return why;
-    if (auto why = check_common(region, context, carried); !why.empty()) return why;
-    for (uint32_t reg : flow_.liveness.live_in(loop.exits[0].to))
-      if (written_in_loop(loop, reg) &&
-          std::find(region.accumulators.begin(), region.accumulators.end(), reg) == region.accumulators.end())
-        return fmt::format("{} is used after it", flow_.function.registers[reg].name);
-    return "";
-  }
-
-  // The index and the pointers are read before they move on; a copy of the body sets them anew.
-  std::string check_reads_of_index(const analysis::Loop& loop, const ElementRegion& region) const {
-    std::vector<uint32_t> moving{region.index_reg};
-    for (const auto& pointer : region.pointers) moving.push_back(pointer.reg);
-    for (uint32_t s : region.body) {
-      const auto* instruction = at(s);
-      if (!instruction) continue;
-      for (uint32_t reg : analysis::register_use(*instruction).reads)
-        if (std::find(moving.begin(), moving.end(), reg) != moving.end() &&
-            flow_.values.read(s, reg) != flow_.values.at_start(loop.header, reg))
-          return fmt::format("{} is read after it has moved on", flow_.function.registers[reg].name);
-    }
-    return "";
-  }
-
-  std::string check_common(ElementRegion& region, const RegionContext& context, const std::vector<uint32_t>& carried) {
-    if (auto why = check_instructions(region, context); !why.empty()) return why;
-    if (auto why = check_reductions(region, context, carried); !why.empty()) return why;
-    if (auto why = check_inputs(region, context); !why.empty()) return why;
-    find_accesses(region, context);
-    if (auto why = check_memory(region, context); !why.empty()) return why;
-    if (region.accesses.empty()) return "no access of neighbouring elements is adjacent in memory";
-    return "";
-  }
-
-  void try_guarded() {
-    const auto& blocks = flow_.cfg.blocks();
-    if (blocks.size() < 3 || blocks[0].successors.size() != 2) return;
-    // "@p bra EXIT" at the end of the first block; EXIT returns and nothing else.
-    uint32_t exit = blocks[0].successors[0];
-    auto compare = compare_at(0, 1);
-    if (!compare) return;
-    auto index = value_of(compare->statement, compare->index);
-    if (!index || compare->index.kind != ptx::Operand::Kind::reg) return;
-    auto size = indices_.is_global_thread(flow_.values.value(*index));
-    if (!size) return;
-    ElementRegion region;
-    region.shape = ElementRegion::Shape::guarded;
+std::string Recogniser::match_mapping(const analysis::Loop& loop, const analysis::Induction& index,
+                                      ElementRegion& region) {
+  const auto& start = flow_.values.value(index.initial);
+  const auto& step = flow_.values.value(index.step);
+  auto update = update_of(loop, index.reg);
+  auto operand = update ? step_operand(*update, index.reg) : std::nullopt;
+  if (!operand || !constant_in_loop(loop, *operand)) return "its step is not at hand in front of it";
+  region.step = *operand;
+  if (auto size = indices_.is_cta_size(step); size && indices_.is_tid(start)) {
+    region.shape = ElementRegion::Shape::cta_stride;
     region.threads = *size;
-    if (auto why = match_guarded(exit, *compare, region); !why.empty())
-      reject(compare->statement, "body of the guard", why);
-    else
-      found_.regions.push_back(std::move(region));
-  }
-
-  std::string match_guarded(uint32_t exit, const Compare& compare, ElementRegion& region) {
-    const auto& blocks = flow_.cfg.blocks();
-    for (uint32_t s = blocks[exit].begin; s < blocks[exit].end; ++s)
-      if (const auto* instruction = at(s);
-          instruction && opcode_of(*instruction) != "ret" && opcode_of(*instruction) != "exit")
-        return "code follows that the threads without an element execute too";
-    if (compare.bound.kind != ptx::Operand::Kind::reg && compare.bound.kind != ptx::Operand::Kind::integer)
-      return "its bound is neither a register nor a number";
-    auto bound = value_of(compare.statement, compare.bound);
-    if (compare.bound.kind == ptx::Operand::Kind::reg && (!bound || !line_.uniform(*bound)))
-      return "its bound differs from thread to thread";
-    for (uint32_t b = 1; b < blocks.size(); ++b)
-      if (b != exit && (b > exit || !flow_.cfg.reachable(b))) return "its blocks do not stand together";
-    region.index_reg = compare.index.id;
-    region.index_signed = compare.is_signed;
-    region.index_bits = isa::bits_of(flow_.function.registers[region.index_reg].type);
-    if (compare.bits != region.index_bits) return "index and bound differ in width";
-    region.bound = compare.bound;
-    region.insert_at = compare.branch;
-    region.replaced_end = region.exit_at = blocks[exit].begin;
-    if (auto why = collect_dependents(compare, region); !why.empty()) return why;
-    collect_body(compare.branch + 1, blocks[exit].begin, {}, region);
-    for (uint32_t s = blocks[exit].begin; s < blocks[exit].end; ++s)
-      if (const auto* label = std::get_if<ptx::Label>(&body_[s].what))
-        region.end_labels.push_back(flow_.function.labels[label->id].name);
-    return check_guarded(exit, region);
-  }
-
-  // Statements in front of the guard that compute from the index belong to the element.
-  std::string collect_dependents(const Compare& compare, ElementRegion& region) {
-    std::set<uint32_t> depends, late_writes;
-    uint32_t index_definition = flow_.definitions.only(compare.statement, region.index_reg);
-    if (index_definition == kNone) return "its index is written more than once";
-    uint32_t defined = flow_.definitions.all()[index_definition].statement;
-    depends.insert(region.index_reg);
-    for (uint32_t s = 0; s < compare.branch; ++s) {
-      const auto* instruction = at(s);
-      if (!instruction) continue;
-      const auto* row = instruction->form.row;
-      if (!row || row->effects.stores || row->effects.atomic || row->effects.barrier || row->effects.warp_sync ||
-          row->effects.call || row->effects.async)
-        return "code in front of the guard does more than compute";
-      if (s <= defined || s == compare.statement) continue;
-      auto use = analysis::register_use(*instruction);
-      bool from_index = std::any_of(use.reads.begin(), use.reads.end(), [&](uint32_t r) { return depends.count(r); });
-      for (uint32_t reg : use.writes) {
-        if (reg == region.index_reg) return "its index is written more than once";
-        if (flow_.definitions.of(reg).size() > 1) return "a register in front of the guard is written more than once";
-        if (from_index) depends.insert(reg);
-      }
-      if (from_index) region.body.push_back(s);
-    }
     return "";
   }
-
-  std::string check_guarded(uint32_t exit, ElementRegion& region) {
-    auto varying = std::vector<bool>(flow_.values.atom_count());
-    for (AtomId id = 0; id < varying.size(); ++id) varying[id] = !line_.uniform_atom(id);
-    auto index = *flow_.values.read(region.insert_at ? last_read_of_index(region) : 0, region.index_reg);
-    Affine per_element = flow_.values.value(index);
-    auto stride = [this, per_element, varying](const Affine& address) -> std::optional<int64_t> {
-      int64_t coefficient = address.coefficient(*indices_.tid);
-      auto moved = scale(per_element, -coefficient);
-      auto rest = moved ? add(address, *moved) : std::nullopt;
-      if (!rest || flow_.values.mentions_any(*rest, varying)) return std::nullopt;
-      return coefficient;
-    };
-    // Two different things may stand for the thread: the index's own parts are not uniform, but the index is given.
-    auto top = top_blocks(1, exit);
-    top.push_back(0);
-    RegionContext context{flow_, launch_, line_, kNone, top, stride};
-    return check_common(region, context, {});
+  auto size = indices_.is_grid_size(step), from = indices_.is_global_thread(start);
+  if (size && from && *size == *from) {
+    region.shape = ElementRegion::Shape::grid_stride;
+    region.threads = *size;
+    return "";
   }
+  return fmt::format("from {} in steps of {} is not the stride of a CTA or grid",
+                     flow_.values.describe(start, flow_.function), flow_.values.describe(step, flow_.function));
+}
 
-  // The setp in front of the branch reads the index; its statement knows the value.
-  uint32_t last_read_of_index(const ElementRegion& region) const {
-    for (uint32_t s = region.insert_at; s-- > 0;)
-      if (at(s) && flow_.values.read(s, region.index_reg)) return s;
-    return 0;
+bool Recogniser::only_feeds(uint32_t statement, uint32_t user) const {
+  for (const auto& d : analysis::register_use(*at(statement)).writes)
+    for (uint32_t definition : flow_.definitions.of(d))
+      if (flow_.definitions.all()[definition].statement == statement)
+        for (uint32_t use : flow_.definitions.uses(definition))
+          if (use != user) return false;
+  return true;
+}
+
+std::string Recogniser::match_inductions(uint32_t l, const analysis::Induction& index, ElementRegion& region,
+                                         std::set<uint32_t>& skipped) {
+  const auto& loop = flow_.cfg.loops()[l];
+  const auto& step = flow_.values.value(index.step);
+  for (const auto& induction : flow_.values.inductions()) {
+    if (induction.loop != l) continue;
+    auto update = update_of(loop, induction.reg);
+    if (!update) return "an index is written more than once a round";
+    const auto& own = flow_.values.value(induction.step);
+    int64_t unit = step.is_constant() ? step.constant : step.terms[0].coefficient;
+    int64_t size = own.is_constant() ? own.constant : own.terms[0].coefficient;
+    auto scaled = unit != 0 && size % unit == 0 ? scale(step, size / unit) : std::nullopt;
+    if (!scaled || *scaled != own)
+      return fmt::format("{} does not move along with the index", flow_.function.registers[induction.reg].name);
+    skipped.insert(*update);
+    if (induction.reg != index.reg) region.pointers.push_back({induction.reg, size / unit});
   }
+  return "";
+}
 
-  const Flow& flow_;
-  const launch::Launch& launch_;
-  const std::vector<ptx::Statement>& body_;
-  Indices indices_;
-  analysis::Uniform row_, line_;
-  Recognised found_;
-  std::vector<uint32_t> taken_;
-};
+void Recogniser::collect_body(uint32_t begin, uint32_t end, const std::set<uint32_t>& skipped, ElementRegion& region) {
+  for (uint32_t s = begin; s < end; ++s) {
+    if (skipped.count(s) || is_unused_label_or_pragma(body_[s])) continue;
+    if (const auto* label = std::get_if<ptx::Label>(&body_[s].what))
+      region.inner_labels.insert(flow_.function.labels[label->id].name);
+    region.body.push_back(s);
+  }
+}
 
-}  // namespace
+std::vector<uint32_t> Recogniser::top_blocks(uint32_t first, uint32_t last) const {
+  std::vector<uint32_t> found{first};
+  for (uint32_t b = first; b != last && b != kNone && found.size() <= flow_.cfg.blocks().size();) {
+    b = flow_.cfg.post_dominator(b);
+    if (b != kNone) found.push_back(b);
+  }
+  return found;
+}
+
+std::string Recogniser::check_loop(uint32_t l, const analysis::Induction& index, ElementRegion& region) {
+  const auto& loop = flow_.cfg.loops()[l];
+  auto varying = flow_.values.varying(flow_.cfg, l);
+  std::vector<std::pair<AtomId, int64_t>> moving{{index.atom, 1}};
+  for (const auto& induction : flow_.values.inductions())
+    for (const auto& pointer : region.pointers)
+      if (induction.loop == l && induction.reg == pointer.reg) moving.emplace_back(induction.atom, pointer.stride);
+  auto stride = [&, moving](const Affine& address) -> std::optional<int64_t> {
+    Affine rest = address;
+    int64_t sum = 0;
+    for (const auto& [atom, each] : moving) {
+      int64_t coefficient = address.coefficient(atom);
+      if (coefficient == 0) continue;
+      auto without = add(rest, Affine{0, {{{atom}, -coefficient}}});
+      if (!without) return std::nullopt;
+      rest = *without;
+      sum += coefficient * each;
+    }
+    return flow_.values.mentions_any(rest, varying) ? std::nullopt : std::optional<int64_t>(sum);
+  };
+  bool cta = region.shape == ElementRegion::Shape::cta_stride;
+  RegionContext context{flow_, launch_, cta ? row_ : line_, l, top_blocks(loop.header, loop.latches[0]), stride};
+  if (region.bound.kind == ptx::Operand::Kind::reg) {
+    auto bound = flow_.values.at_start(loop.header, region.bound.id);
+    if (!bound || !context.uniform.uniform(*bound)) return "its bound differs from thread to thread";
+  }
+  std::vector<uint32_t> carried;
+  for (uint32_t reg : flow_.liveness.live_in(loop.header)) {
+    bool moves = reg == index.reg || std::any_of(region.pointers.begin(), region.pointers.end(),
+                                                 [&](const auto& pointer) { return pointer.reg == reg; });
+    if (!moves && writes_in(region, flow_, reg)) carried.push_back(reg);
+  }
+  if (auto why = check_reads_of_index(loop, region); !why.empty()) return why;
+  if (auto why = check_common(region, context, carried); !why.empty()) return why;
+  for (uint32_t reg : flow_.liveness.live_in(loop.exits[0].to))
+    if (written_in_loop(loop, reg) &&
+        std::find(region.accumulators.begin(), region.accumulators.end(), reg) == region.accumulators.end())
+      return fmt::format("{} is used after it", flow_.function.registers[reg].name);
+  return "";
+}
+
+std::string Recogniser::check_reads_of_index(const analysis::Loop& loop, const ElementRegion& region) const {
+  std::vector<uint32_t> moving{region.index_reg};
+  for (const auto& pointer : region.pointers) moving.push_back(pointer.reg);
+  for (uint32_t s : region.body) {
+    const auto* instruction = at(s);
+    if (!instruction) continue;
+    for (uint32_t reg : analysis::register_use(*instruction).reads)
+      if (std::find(moving.begin(), moving.end(), reg) != moving.end() &&
+          flow_.values.read(s, reg) != flow_.values.at_start(loop.header, reg))
+        return fmt::format("{} is read after it has moved on", flow_.function.registers[reg].name);
+  }
+  return "";
+}
+
+std::string Recogniser::check_common(ElementRegion& region, const RegionContext& context,
+                                     const std::vector<uint32_t>& carried) {
+  if (auto why = check_instructions(region, context); !why.empty()) return why;
+  if (auto why = check_reductions(region, context, carried); !why.empty()) return why;
+  if (auto why = check_inputs(region, context); !why.empty()) return why;
+  find_accesses(region, context);
+  if (auto why = check_memory(region, context); !why.empty()) return why;
+  if (region.accesses.empty()) return "no access of neighbouring elements is adjacent in memory";
+  return "";
+}
 
 Recognised recognise(const Flow& flow, const launch::Launch& launch) {
   if (!flow.complete()) {

@@ -226,6 +226,10 @@ TEST(Vectorise, TheBoundMustGuardTheFirstRound) {
   expect_refused(text, "not guarded");
 }
 
+TEST(Vectorise, TheBoundMustBeTheSameForAll) {
+  expect_refused(loop(kScale, "", "sub.s32 %r2, %r2, %r1;\n"), "its bound differs");
+}
+
 TEST(Vectorise, TheIndexMustNotBeUsedAfterwards) {
   auto text = loop(kScale, "st.global.u32 [%rd2], %r4;\n");
   auto said = verdict(text);
