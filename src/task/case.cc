@@ -198,8 +198,7 @@ class CaseMaker {
       if (!value) return append(value.findings());
       const int bits = isa::bits_of(argument.type);
       const bool negative = isa::is_signed(argument.type);
-      const int64_t low =
-          negative ? -(int64_t{1} << (bits - 1) == INT64_MIN ? INT64_MAX : int64_t{1} << (bits - 1)) : 0;
+      const int64_t low = !negative ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
       const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (negative ? bits - 1 : bits)) - 1;
       if (*value < low || *value > high)
         return error(

@@ -56,7 +56,7 @@ class Scanner {
     size_t calls = 0;
     for (size_t i = 0; i < tokens_.size(); ++i) {
       if (any_of(tokens_[i].spelling, {"cudaMalloc", "cudaMallocManaged", "cudaMallocAsync"}) &&
-          scan_.allocations.size() < kMaxAllocations)
+          calls++ < kMaxAllocations)
         allocation(i);
       if (tokens_[i].is("<<<") && scan_.launches.size() < kMaxLaunches) launch(i);
     }
