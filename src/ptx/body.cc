@@ -319,17 +319,20 @@ void BodyParser::word_statement(Statement statement) {
   read.line = reader_.token().line;
   reader_.advance();
   if (!read.guard && reader_.at(':')) return label_statement(std::move(statement), word, span);
-  read.words.emplace_back(word);
-  read.word_spans.push_back(span);
-  instruction(std::move(statement), std::move(read), first);
+  instruction(std::move(statement), std::move(read), span, first);
 }
 
-void BodyParser::instruction(Statement statement, Instruction instruction, Span first) {
+void BodyParser::instruction(Statement statement, Instruction instruction, Span opcode_span, Span first) {
+  // Both lists are collected aside and moved at their final size: large modules are nearly all instructions.
+  word_spans_.assign(1, opcode_span);
+  operands_.clear();
   while (reader_.at(Token::Kind::dotted)) {
-    instruction.words.emplace_back(reader_.text());
-    instruction.word_spans.push_back(reader_.token().span);
+    word_spans_.push_back(reader_.token().span);
     reader_.advance();
   }
+  instruction.word_spans = word_spans_;
+  instruction.words.reserve(word_spans_.size());
+  for (Span span : word_spans_) instruction.words.emplace_back(reader_.text(span));
   const std::string& opcode = instruction.words[0];
   branch_ = opcode == "bra" || opcode == "brx";
   call_ = opcode == "call";
@@ -342,9 +345,10 @@ void BodyParser::instruction(Statement statement, Instruction instruction, Span 
   while (!stop) {
     Operand operand;
     if (!read_operand(operand, 0)) return reader_.skip_statement();
-    instruction.operands.push_back(std::move(operand));
+    operands_.push_back(std::move(operand));
     stop = !reader_.accept(',');
   }
+  instruction.operands.assign(std::make_move_iterator(operands_.begin()), std::make_move_iterator(operands_.end()));
   instruction.loc = loc_;
   if (!end_of_statement()) return reader_.skip_statement();
   bool unsettled = unsettled_;

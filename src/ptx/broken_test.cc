@@ -157,6 +157,7 @@ const Broken kBroken[] = {
     {"PTX0502", "call %d1;", kLine, 6},
     {"PTX0504", "#.func t();", 4, 7},
     // Gates.
+    {"PTX0600", "wgmma.fence.sync.aligned;", kLine, 1},
     {"PTX0600", "setmaxnreg.inc.sync.aligned.u32 240;", kLine, 1},
     {"PTX0600",
      "~.version 7.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b64 %d;\nmov.u64 %d, 1;\ndiscard.global.L2 "

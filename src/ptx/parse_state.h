@@ -98,7 +98,7 @@ class BodyParser {
   void targets_statement(Statement statement, bool calls);
   void prototype_statement(Statement statement);
   void word_statement(Statement statement);
-  void instruction(Statement statement, Instruction instruction, Span first);
+  void instruction(Statement statement, Instruction instruction, Span opcode, Span first);
   void label_statement(Statement statement, std::string_view name, Span span);
   bool read_guard(Instruction& instruction);
   void finish(Statement statement, uint32_t begin);
@@ -123,6 +123,8 @@ class BodyParser {
   Scope scope_;
   LabelScopes labels_;
   uint32_t loc_ = 0;
+  std::vector<Span> word_spans_;  // of the instruction at hand
+  std::vector<Operand> operands_;
   bool memory_ = false;     // the opcode at hand reads or writes memory: a[2] is an address
   bool branch_ = false;     // the opcode at hand takes labels
   bool call_ = false;       // the opcode at hand has parenthesised lists

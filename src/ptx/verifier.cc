@@ -34,6 +34,19 @@ constexpr std::string_view kElsewhere[] = {
     "vsub",       "vsub2",         "vsub4",      "vote",       "wgmma",          "wmma",
     "clmad",      "brkpt",         "alloca",     "stacksave",  "stackrestore",   "nanosleep"};
 
+// Of those, the ones that most targets lack.
+isa::Gate gate_elsewhere(std::string_view opcode) {
+  isa::Gate gate;
+  if (opcode == "wgmma") {
+    gate.ptx_since = 80;
+    gate.only_on = isa::admitted_by({90, 'a'});
+  } else if (opcode == "tcgen05") {
+    gate.ptx_since = 86;
+    gate.only_on = isa::admitted_by({100, 'f'}) | isa::admitted_by({110, 'f'});
+  }
+  return gate;
+}
+
 // The newest PTX version that the table describes; what newer ones add is not called an error.
 constexpr isa::PtxVersion kTableVersion = 90;
 
@@ -60,8 +73,11 @@ class Verifier {
   }
 
  private:
+  // The module says for which version and target it is: without, nothing is gated.
+  bool headed() const { return module_.version != 0 && module_.target.sm != 0; }
   const Known& known(const Instruction& instruction);
   void verify(const Function& function, const OperandCheck& operands, Instruction& instruction);
+  void refuse(const Instruction& instruction, std::string_view what, std::string_view refusal);
   void no_form(const Instruction& instruction, const isa::Match& match);
   void report(const Problem& problem);
   void count_problem(const Instruction& instruction, const isa::Match& match);
@@ -83,8 +99,7 @@ const Known& Verifier::known(const Instruction& instruction) {
   std::vector<std::string_view> words(instruction.words.begin(), instruction.words.end());
   entry.match = isa::match(words);
   for (const auto& form : entry.match.forms) {
-    bool headed = module_.version != 0 && module_.target.sm != 0;
-    entry.refusals.push_back(headed ? isa::refusal(form.gate(), module_.version, module_.target) : "");
+    entry.refusals.push_back(headed() ? isa::refusal(form.gate(), module_.version, module_.target) : "");
   }
   return entry;
 }
@@ -94,6 +109,14 @@ void Verifier::report(const Problem& problem) {
               problem.message, problem.hint);
 }
 
+// The module's version or target does not admit the instruction.
+void Verifier::refuse(const Instruction& instruction, std::string_view what, std::string_view refusal) {
+  report_.error(Code::gate, {instruction.word_spans.front().begin, instruction.word_spans.back().end},
+                fmt::format("{} {}", what, refusal),
+                fmt::format("the module says .version {}.{} and .target {}", module_.version / 10, module_.version % 10,
+                            module_.target.name()));
+}
+
 // The table has no such form.
 void Verifier::no_form(const Instruction& instruction, const isa::Match& match) {
   size_t word = std::clamp<int>(match.word, 0, static_cast<int>(instruction.words.size()) - 1);
@@ -101,6 +124,9 @@ void Verifier::no_form(const Instruction& instruction, const isa::Match& match) 
   std::string hint = match.suggestion.empty() ? "" : "did you mean " + match.suggestion + "?";
   bool newer = module_.version > kTableVersion;
   if (!match.opcode_known) {
+    isa::Gate gate = gate_elsewhere(instruction.words[0]);
+    std::string refusal = headed() ? isa::refusal(gate, module_.version, module_.target) : "";
+    if (!refusal.empty()) return refuse(instruction, instruction.words[0], refusal);
     bool elsewhere =
         std::find(std::begin(kElsewhere), std::end(kElsewhere), instruction.words[0]) != std::end(kElsewhere);
     if (elsewhere || newer) {
@@ -197,12 +223,8 @@ void Verifier::verify(const Function& function, const OperandCheck& operands, In
     report(*best_problem);
     if (!best_problem->warning) return;
   }
-  if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty()) {
-    report_.error(Code::gate, {instruction.word_spans.front().begin, instruction.word_spans.back().end},
-                  fmt::format("{}{} {}", instruction.form.row->opcode, isa::spelling(instruction.form), refusal),
-                  fmt::format("the module says .version {}.{} and .target {}", module_.version / 10,
-                              module_.version % 10, module_.target.name()));
-  }
+  if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty())
+    refuse(instruction, std::string(instruction.form.row->opcode) + isa::spelling(instruction.form), refusal);
   check_memory(operands, instruction, best_arguments, report_);
   check_call(module_, function, instruction, report_);
   check_special_operands(instruction, best_arguments, report_);
