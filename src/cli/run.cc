@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "checkers/registry.h"
+#include "checkers/unwritten.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run_arguments.h"
@@ -253,6 +254,27 @@ Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std:
   return ran;
 }
 
+// An output with bits that nobody defined: whoever reads it gets something else each time.
+base::Findings undefined_outputs(const launch::ResolvedPlan& plan, const std::vector<size_t>& allocations,
+                                 const Buffers& buffers, const std::vector<RunArgument>& arguments,
+                                 const simt::Memory& memory) {
+  base::Findings findings;
+  for (size_t i = 0; i < buffers.arguments.size(); ++i) {
+    if (plan.buffers[i].role == launch::ResolvedBuffer::Role::in) continue;
+    auto type = arguments[buffers.arguments[i]].type;
+    uint64_t bytes = type == isa::Type::none ? 1 : static_cast<uint64_t>(isa::bytes_of(type));
+    auto unwritten = checkers::unwritten_elements(memory.allocation(allocations[i]), bytes);
+    if (!unwritten) continue;
+    findings.push_back(
+        trouble("CMP0101",
+                fmt::format("{} of {} {} of '{}' have undefined bits, the first is {} {}", unwritten->count,
+                            plan.buffers[i].bytes / bytes, bytes == 1 ? "bytes" : "elements", plan.buffers[i].name,
+                            bytes == 1 ? "byte" : "element", unwritten->first),
+                "what was stored there comes from something that was never given a value"));
+  }
+  return findings;
+}
+
 // --out N:FILE
 struct Out {
   uint32_t buffer = 0;
@@ -405,6 +427,10 @@ int run(Words words) {
   simt::Memory memory(request.seed);
   auto allocations = allocate(*plan, *arguments, buffers, memory);
   auto ran = run_all(**program, *plan, allocations, memory, *watch, request);
+  if (watch->level == simt::CheckLevel::defined && ran.completed) {
+    auto found = undefined_outputs(*plan, allocations, buffers, *arguments, memory);
+    ran.findings.insert(ran.findings.end(), found.begin(), found.end());
+  }
   tell(request, ran, *source, *arguments, buffers, allocations, memory);
   for (const auto& out : *outs) {
     const auto& data = memory.allocation(allocations[out.buffer]).data;

@@ -344,6 +344,10 @@ bool FunctionDecoder::operands(const ptx::Instruction& in, Op& op) {
     }
     if (spec >= specs.size()) return false;
     const isa::OperandSpec& s = specs[spec];
+    if (s.name == "policy") {  // of a cache: it changes no value, and its width is not that of what is loaded
+      ++spec;
+      continue;
+    }
     isa::Type type = in.form.operand_type(static_cast<int>(spec));
     if (s.shape == isa::Shape::predicate) type = isa::Type::pred;
     if (type == isa::Type::none) type = isa::Type::u32;
