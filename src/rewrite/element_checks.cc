@@ -427,7 +427,12 @@ std::string check_inside(ElementRegion& region, const RegionContext& context,
 std::string check_memory(ElementRegion& region, const RegionContext& context) {
   const auto& flow = context.flow;
   std::vector<const analysis::MemoryAccess*> inside, outside;
-  for (const auto& access : flow.accesses) (in_body(region, access.statement) ? inside : outside).push_back(&access);
+  for (const auto& access : flow.accesses) {
+    if (in_body(region, access.statement))
+      inside.push_back(&access);
+    else if (access.statement < region.insert_at || access.statement >= region.covered_end)
+      outside.push_back(&access);
+  }
   if (auto why = check_inside(region, context, inside); !why.empty()) return why;
   // In a loop around this one the body meets itself.
   bool nested = context.loop != kNone && flow.cfg.loops()[context.loop].parent != kNone;

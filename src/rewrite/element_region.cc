@@ -68,22 +68,22 @@ bool Recogniser::constant_in_loop(const analysis::Loop& loop, const ptx::Operand
   return operand.kind == ptx::Operand::Kind::reg && !written_in_loop(loop, operand.id);
 }
 
-bool Recogniser::guarded_entry(uint32_t header, const Compare& compare, analysis::ValueId initial) const {
-  auto bound = value_of(compare.statement, compare.bound);
+std::optional<Recogniser::Entry> Recogniser::guarded_entry(uint32_t header, analysis::ValueId index,
+                                                           const Affine& bound) const {
   for (uint32_t below = header; below != kNone; below = flow_.cfg.dominator(below)) {
     uint32_t above = flow_.cfg.dominator(below);
-    if (above == kNone) return false;
+    if (above == kNone) return std::nullopt;
     const auto& into = flow_.cfg.blocks()[below].predecessors;
     // `below` is entered from `above` alone, loops' own back edges apart.
     bool only = std::all_of(into.begin(), into.end(),
                             [&](uint32_t from) { return from == above || flow_.cfg.dominates(below, from); });
     if (!only) continue;
     auto guard = compare_at(above, below);
-    if (!guard || guard->is_signed != compare.is_signed || guard->bits != compare.bits) continue;
-    auto index = value_of(guard->statement, guard->index);
-    if (index && *index == initial && bound && value_of(guard->statement, guard->bound) == bound) return true;
+    if (!guard) continue;
+    auto left = value_of(guard->statement, guard->index), right = value_of(guard->statement, guard->bound);
+    if (left && right && *left == index && flow_.values.value(*right) == bound) return Entry{above, below, *guard};
   }
-  return false;
+  return std::nullopt;
 }
 
 std::optional<analysis::ValueId> Recogniser::value_of(uint32_t statement, const ptx::Operand& operand) const {
@@ -125,10 +125,14 @@ void Recogniser::try_loop(uint32_t l) {
       if (indices_.is_tid(start) || indices_.is_global_thread(start)) index = &induction;
     }
   if (!index) return;
-  ElementRegion region;
+  ElementRegion region, unrolled;
   if (auto why = match_loop(l, region); !why.empty()) {
-    reject(flow_.cfg.blocks()[loop.header].begin, "loop", why);
-    return;
+    auto other = match_unrolled(l, *index, unrolled);
+    if (!other.empty()) {
+      reject(flow_.cfg.blocks()[loop.header].begin, "loop", other == "not unrolled" ? why : other);
+      return;
+    }
+    region = std::move(unrolled);
   }
   taken_.push_back(l);
   found_.regions.push_back(std::move(region));
@@ -155,14 +159,20 @@ std::string Recogniser::match_loop(uint32_t l, ElementRegion& region) {
   auto index = find_index(l, *compare, top);
   if (!index) return "the index it compares is not one that grows by a fixed step";
   if (!constant_in_loop(loop, compare->bound)) return "its bound changes";
-  if (!top && !guarded_entry(loop.header, *compare, index->initial))
-    return "its first round is not guarded by the bound";
+  auto bound = value_of(compare->statement, compare->bound);
+  if (!bound) return "its bound is not known";
+  if (!top) {
+    auto entry = guarded_entry(loop.header, index->initial, flow_.values.value(*bound));
+    if (!entry || entry->compare.is_signed != compare->is_signed || entry->compare.bits != compare->bits)
+      return "its first round is not guarded by the bound";
+  }
 
   region.index_reg = index->reg;
   region.index_bits = isa::bits_of(flow_.function.registers[index->reg].type);
   region.index_signed = compare->is_signed;
   region.bound = compare->bound;
   region.insert_at = blocks[loop.header].begin;
+  region.covered_end = blocks[loop.blocks.back()].end;
   region.exit_at = blocks[loop.exits[0].to].begin;
   if (compare->bits != region.index_bits) return "index and bound differ in width";
   if (auto why = match_mapping(loop, *index, region); !why.empty()) return why;
@@ -179,7 +189,8 @@ std::string Recogniser::match_loop(uint32_t l, ElementRegion& region) {
     region.inner_labels.erase(flow_.function.labels[label->id].name);
     return true;
   });
-  return check_loop(l, *index, region);
+  if (auto why = check_loop(l, *index, region); !why.empty()) return why;
+  return check_left_behind(region, loop.exits[0].to);
 }
 
 const analysis::Induction* Recogniser::find_index(uint32_t l, const Compare& compare, bool top) const {
@@ -227,13 +238,17 @@ bool Recogniser::only_feeds(uint32_t statement, uint32_t user) const {
 }
 
 std::string Recogniser::match_inductions(uint32_t l, const analysis::Induction& index, ElementRegion& region,
-                                         std::set<uint32_t>& skipped) {
+                                         std::set<uint32_t>& skipped, uint32_t counter) {
   const auto& loop = flow_.cfg.loops()[l];
   const auto& step = flow_.values.value(index.step);
   for (const auto& induction : flow_.values.inductions()) {
     if (induction.loop != l) continue;
     auto update = update_of(loop, induction.reg);
     if (!update) return "an index is written more than once a round";
+    if (induction.reg == counter) {
+      skipped.insert(*update);
+      continue;
+    }
     const auto& own = flow_.values.value(induction.step);
     int64_t unit = step.is_constant() ? step.constant : step.terms[0].coefficient;
     int64_t size = own.is_constant() ? own.constant : own.terms[0].coefficient;
@@ -287,7 +302,7 @@ std::string Recogniser::check_loop(uint32_t l, const analysis::Induction& index,
   bool cta = region.shape == ElementRegion::Shape::cta_stride;
   RegionContext context{flow_, launch_, cta ? row_ : line_, l, top_blocks(loop.header, loop.latches[0]), stride};
   if (region.bound.kind == ptx::Operand::Kind::reg) {
-    auto bound = flow_.values.at_start(loop.header, region.bound.id);
+    auto bound = flow_.values.at_start(flow_.cfg.block_of(region.insert_at), region.bound.id);
     if (!bound || !context.uniform.uniform(*bound)) return "its bound differs from thread to thread";
   }
   std::vector<uint32_t> carried;
@@ -297,11 +312,19 @@ std::string Recogniser::check_loop(uint32_t l, const analysis::Induction& index,
     if (!moves && writes_in(region, flow_, reg)) carried.push_back(reg);
   }
   if (auto why = check_reads_of_index(loop, region); !why.empty()) return why;
-  if (auto why = check_common(region, context, carried); !why.empty()) return why;
-  for (uint32_t reg : flow_.liveness.live_in(loop.exits[0].to))
-    if (written_in_loop(loop, reg) &&
-        std::find(region.accumulators.begin(), region.accumulators.end(), reg) == region.accumulators.end())
-      return fmt::format("{} is used after it", flow_.function.registers[reg].name);
+  return check_common(region, context, carried);
+}
+
+// Of what the original's statements write, only accumulators may be wanted afterwards.
+std::string Recogniser::check_left_behind(const ElementRegion& region, uint32_t exit) const {
+  for (uint32_t reg : flow_.liveness.live_in(exit)) {
+    if (std::find(region.accumulators.begin(), region.accumulators.end(), reg) != region.accumulators.end()) continue;
+    for (uint32_t d : flow_.definitions.of(reg)) {
+      uint32_t s = flow_.definitions.all()[d].statement;
+      if (s >= region.insert_at && s < region.covered_end)
+        return fmt::format("{} is used after it", flow_.function.registers[reg].name);
+    }
+  }
   return "";
 }
 

@@ -44,8 +44,11 @@ struct ElementRegion {
   // New code goes before statement `insert_at`; where it has done the work it jumps to the block that begins at
   // `exit_at`.
   uint32_t insert_at = 0, exit_at = 0;
-  // guarded: statements [insert_at, replaced_end) go.
-  uint32_t replaced_end = 0;
+  // The original's own statements for this work are [insert_at, covered_end): they go where the body was guarded, and
+  // stay for what the guards refuse where it was a loop.
+  uint32_t covered_end = 0;
+  // Statements of [insert_at, covered_end) that set up the loop's registers, where the loop stands behind a prologue.
+  std::vector<uint32_t> setup;
   std::vector<uint32_t> body;           // statements to copy for each element, in order
   std::set<std::string> inner_labels;   // defined in the body
   std::vector<std::string> end_labels;  // branch targets that mean "this element is done"

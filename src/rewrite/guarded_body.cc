@@ -49,7 +49,7 @@ std::string Recogniser::match_guarded(uint32_t exit, const Compare& compare, Ele
   if (compare.bits != region.index_bits) return "index and bound differ in width";
   region.bound = compare.bound;
   region.insert_at = compare.branch;
-  region.replaced_end = region.exit_at = blocks[exit].begin;
+  region.covered_end = region.exit_at = blocks[exit].begin;
   if (auto why = collect_dependents(compare, region); !why.empty()) return why;
   collect_body(compare.branch + 1, blocks[exit].begin, {}, region);
   for (uint32_t s = blocks[exit].begin; s < blocks[exit].end; ++s)

@@ -91,8 +91,12 @@ class Recogniser {
 
   bool constant_in_loop(const analysis::Loop& loop, const ptx::Operand& operand) const;
 
-  // Is the header reached only where i < n held for the first i?
-  bool guarded_entry(uint32_t header, const Compare& compare, analysis::ValueId initial) const;
+  // The branch above `header` behind which index < bound is known, for these values.
+  struct Entry {
+    uint32_t above, below;  // the block that ends in the branch, and the one it enters
+    Compare compare;
+  };
+  std::optional<Entry> guarded_entry(uint32_t header, analysis::ValueId index, const Affine& bound) const;
 
   std::optional<analysis::ValueId> value_of(uint32_t statement, const ptx::Operand& operand) const;
 
@@ -106,6 +110,15 @@ class Recogniser {
 
   std::string match_loop(uint32_t l, ElementRegion& region);
 
+  // nvcc's unrolling by U: a prologue that works out the number of rounds, this loop for rounds % U, one for U at a time.
+  std::string match_unrolled(uint32_t l, const analysis::Induction& index, ElementRegion& region);
+  std::optional<Affine> bound_of_rounds(uint32_t l, const analysis::Induction& index, uint32_t& unrolled,
+                                        uint32_t& counter, std::set<uint32_t>& skipped) const;
+  std::string check_main_loop(const ElementRegion& region, uint32_t first, uint32_t exit, uint32_t l,
+                              const Affine& bound, int64_t step, uint32_t unrolled) const;
+  std::string collect_setup(uint32_t l, uint32_t first, uint32_t counter, ElementRegion& region) const;
+  std::string check_left_behind(const ElementRegion& region, uint32_t exit) const;
+
   const analysis::Induction* find_index(uint32_t l, const Compare& compare, bool top) const;
 
   std::string match_mapping(const analysis::Loop& loop, const analysis::Induction& index, ElementRegion& region);
@@ -114,7 +127,7 @@ class Recogniser {
 
   // Registers that move along with the index become pointers; every induction's update is skipped.
   std::string match_inductions(uint32_t l, const analysis::Induction& index, ElementRegion& region,
-                               std::set<uint32_t>& skipped);
+                               std::set<uint32_t>& skipped, uint32_t counter = kNone);
 
   void collect_body(uint32_t begin, uint32_t end, const std::set<uint32_t>& skipped, ElementRegion& region);
 

@@ -51,6 +51,7 @@ class Emitter {
     auto original = e_.fresh_label("scalar");
     e_.comment("ptxlab rule vectorise: " + std::to_string(width_) + " neighbouring elements a thread.");
     e_.comment("The loop below this code stays for what the guards refuse: few threads, short ranges, unaligned rows.");
+    for (uint32_t s : region_.setup) e_.copy(body_[s], {}, {});
     begin();
     if (region_.step.kind == ptx::Operand::Kind::reg)
       step_ = widened(region_.step, false);
@@ -500,7 +501,7 @@ void emit_groups(const Flow& flow, const ElementRegion& region, const Grouping& 
   auto made = guarded ? emitter.guarded(exit) : emitter.loop(exit);
   auto& there = edit.before[region.insert_at];
   there.insert(there.end(), made.begin(), made.end());
-  if (guarded) edit.removed.emplace_back(region.insert_at, region.replaced_end);
+  if (guarded) edit.removed.emplace_back(region.insert_at, region.covered_end);
 }
 
 }  // namespace ptxlab::rewrite

@@ -128,6 +128,22 @@ TEST(Vectorise, SixteenBitElementsTravelInPairs) {
   EXPECT_EQ(count_of(result->ptx, "st.global.v4.b32"), "1");
 }
 
+TEST(Vectorise, LoopsThatNvccUnrolled) {
+  auto text = *base::read_file(std::string(PTXLAB_SOURCE_DIR) + "/src/analysis/testdata/kernels.ptx");
+  for (const std::string name : {"scale_rows", "sum_of_squares"}) {
+    auto arguments = name == "scale_rows" ? "\"x\", \"y\", \"n\", \"s\"" : "\"x\", \"y\", \"n\"";
+    EXPECT_EQ(verdict(text, plan_of(name, "m", "256", arguments)), "") << name;
+    // Another bound for the unrolled part, or more work in it, is another loop.
+    auto main = text.find(", 4096;", text.find(".entry " + name + "("));
+    ASSERT_NE(main, std::string::npos);
+    auto changed = text;
+    changed.replace(main, 7, ", 2048;");
+    auto step = changed.find(", 1024;", main);
+    changed.replace(step, 7, ", 512;");
+    EXPECT_NE(verdict(changed, plan_of(name, "m", "256", arguments)), "") << name;
+  }
+}
+
 TEST(Vectorise, ALoopIsRewritten) { EXPECT_EQ(verdict(loop(kScale)), ""); }
 
 TEST(Vectorise, SumsNeedATolerance) {

@@ -291,7 +291,7 @@ TEST(Rules, GuardedBodiesWithBranchesAndGathers) {
     }
 }
 
-TEST(Rules, PointersThatMoveByAConstant) {
+TEST(Rules, PointersThatMoveByAConstantRolledAndUnrolled) {
   auto ptx = file(kKernels);
   for (int block : {256, 128})  // the kernel has 256 built in; with another it must keep to its own loop
     for (int64_t n : {1, 7, 257, 1030, 2049}) {
@@ -303,6 +303,16 @@ TEST(Rules, PointersThatMoveByAConstant) {
                   {{"n", integer("s32", n)}, {"s", real(3.f)}},
                   {{"x", 2 * size, 4, Fill::f32, off[0], false}, {"y", 2 * size, 4, Fill::none, off[1], true}}};
         compare(ptx, s, "vectorise", 0, Fill::f32);
+        // The same loop unrolled by four.
+        s.entry = "scale_rows";
+        s.plan = plan_of("scale_rows", "\"2\"", block, "\"x\", \"y\", \"n\", \"s\"");
+        compare(ptx, s, "vectorise", 0, Fill::f32);
+        Setting sum{"sum_of_squares",
+                    plan_of("sum_of_squares", "\"2\"", block, "\"x\", \"y\", \"n\""),
+                    {{"n", n}},
+                    {{"n", integer("s32", n)}},
+                    {{"x", 2 * size, 4, Fill::f32, off[0], false}, {"y", 1, 4, Fill::f32, 0, true}}};
+        compare(ptx, sum, "vectorise", 1e-5, Fill::f32);
         if (HasFatalFailure()) return;
       }
     }
