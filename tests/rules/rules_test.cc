@@ -10,10 +10,11 @@
 #include "base/file.h"
 #include "base/narrow_float.h"
 #include "base/random.h"
+#include "checkers/registry.h"
 #include "launch/plan.h"
-#include "machine.h"
 #include "ptx/verifier.h"
 #include "rewrite/rule.h"
+#include "simt/engine.h"
 
 namespace ptxlab {
 namespace {
@@ -89,12 +90,32 @@ std::vector<std::vector<uint8_t>> execute(const std::string& ptx, const std::str
     why = base::render(resolved.findings(), "");
     return {};
   }
-  twin::Machine machine(checked.module);
+  auto engine = simt::make_simt_engine();
+  auto program = engine->load(checked.module);
+  if (!program.ok()) {
+    why = base::render(program.findings(), ptx);
+    return {};
+  }
   for (auto& launch : resolved->launches) {
     for (auto& pointer : launch.pointers)
       pointer.addend += setting.buffers[pointer.buffer].offset * setting.buffers[pointer.buffer].bytes;
-    auto outcome = machine.run(launch, places, memory);
-    if (!outcome.ok()) why = outcome.problem + " in line " + std::to_string(outcome.line);
+    std::vector<std::unique_ptr<simt::Observer>> checkers;
+    std::vector<simt::Observer*> observers;
+    for (const auto& checker : checkers::all_checkers()) {
+      // What the original leaves unwritten (unused threads, n = 0) is no fault of a rewriting.
+      if (checker.name == "unwritten") continue;
+      checkers.push_back(checker.make());
+      observers.push_back(checkers.back().get());
+    }
+    simt::RunOptions options;
+    options.seed = setting.seed;
+    auto report = (*program)->run(launch, places, memory, options, observers);
+    for (const auto& checker : checkers) {
+      auto found = checker->findings();
+      report.findings.insert(report.findings.end(), found.begin(), found.end());
+    }
+    if (base::has_error(report.findings) || !report.completed)
+      why += base::render(report.findings, ptx) + "not completed";
   }
   std::vector<std::vector<uint8_t>> result;
   for (size_t place : places) result.push_back(memory.allocation(place).data);
