@@ -209,7 +209,7 @@ std::vector<Form> forms_of(const Row& row, size_t limit, uint64_t seed) {
       rest /= ways(row.slots[s]);
       form.taken[s] = static_cast<int8_t>(pick < row.slots[s].choices.size() ? pick : -1);
     }
-    if (!broken_constraint(form).empty()) continue;
+    if (!keeps_constraints(form)) continue;
     if (!all && !seen.insert(form.taken).second) continue;
     forms.push_back(form);
   }

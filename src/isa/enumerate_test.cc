@@ -168,6 +168,41 @@ TEST(Enumerate, PtxasRefusesWhatTheTableRefuses) {
   EXPECT_TRUE(found.empty()) << listing(found);
 }
 
+// Modifiers in another order: match() takes exactly those orders that ptxas takes.
+TEST(Enumerate, OrderOfModifiersIsThatOfPtxas) {
+  NEED_PTXAS(ptxas);
+  Batches taken, refused;
+  for (const Row& row : rows()) {
+    for (const Form& form : forms_of(row, std::getenv("PTXLAB_ALL") ? 8 : 2)) {
+      Setting setting = setting_for(form.gate(), kNewest, 90);
+      std::string text = instruction_text(form);
+      std::string operands = text.substr(text.find_first_of(" ;"));
+      auto words = words_of(text);
+      size_t fixed = 1 + static_cast<size_t>(std::count(row.opcode.begin(), row.opcode.end(), '.'));
+      for (size_t from = fixed; from < words.size(); ++from) {
+        for (size_t to : {from + 1, words.size() - 1, fixed}) {
+          if (to >= words.size() || to == from) continue;
+          auto moved = words;
+          moved.erase(moved.begin() + static_cast<std::ptrdiff_t>(from));
+          moved.insert(moved.begin() + static_cast<std::ptrdiff_t>(to), words[from]);
+          std::string line;
+          for (std::string_view word : moved) line += word;
+          auto forms = match(moved).forms;
+          auto same = [&](const Form& f) { return f.row == &row && f.taken == form.taken; };
+          bool legal = std::any_of(forms.begin(), forms.end(), same);
+          if (!legal && !forms.empty()) continue;  // another form: its operands differ
+          (legal ? taken : refused).add(setting, form, line + operands);
+        }
+      }
+    }
+  }
+  printf("%zu + %zu lines\n", taken.size(), refused.size());
+  auto found = taken.disagreements(*ptxas, true);
+  EXPECT_TRUE(found.empty()) << "match takes and ptxas refuses: " << listing(found);
+  found = refused.disagreements(*ptxas, false);
+  EXPECT_TRUE(found.empty()) << "ptxas takes and match refuses: " << listing(found);
+}
+
 // The version before `version`; 0 where there is none.
 PtxVersion version_before(PtxVersion version) {
   constexpr PtxVersion kVersions[] = {40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73,

@@ -174,7 +174,18 @@ std::string spelling(const Form& form) {
   return text;
 }
 
+bool keeps_constraints(const Form& form) {
+  for (const Constraint& constraint : form.row->constraints) {
+    if (constraint.kind == Constraint::Kind::since || !applies(form, constraint)) continue;
+    bool any = false;
+    for (const Condition& condition : constraint.then) any |= holds(form, condition);
+    if (any != (constraint.kind == Constraint::Kind::needs)) return false;
+  }
+  return true;
+}
+
 std::string broken_constraint(const Form& form) {
+  if (keeps_constraints(form)) return "";
   for (const Constraint& constraint : form.row->constraints) {
     if (constraint.kind == Constraint::Kind::since || !applies(form, constraint)) continue;
     if (constraint.kind == Constraint::Kind::excludes) {

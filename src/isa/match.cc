@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <unordered_map>
 
 #include "base/nearest.h"
@@ -16,6 +17,7 @@ namespace {
 using Token = uint16_t;
 constexpr Token kUnknown = 0xffff;
 constexpr size_t kMaxWords = 24;
+constexpr size_t kTokenWords = 16;  // room for 1,024 tokens; the index asserts it
 
 struct Entry {
   Token token;
@@ -23,13 +25,15 @@ struct Entry {
   int8_t choice;
 };
 
-// Slots of one class keep the order of the row: several types, several spaces.
-enum class Order : uint8_t { free, types, spaces };
+// Slots of one class keep the order of the row: several types, several spaces, and what is fixed behind the name.
+enum class Order : uint8_t { free, types, spaces, fixed };
+constexpr size_t kOrders = 4;
 
 struct IndexedRow {
   const Row* row;
   std::vector<std::string_view> name;  // the opcode's words after the first, each with its dot
   std::vector<Entry> entries;
+  std::array<uint64_t, kTokenWords> knows{};  // a bit for each token of the row: most rows are passed over by it alone
   std::array<Order, kMaxSlots> order{};
   uint32_t mandatory = 0;  // a bit for each slot
 };
@@ -44,9 +48,7 @@ struct Index {
 };
 
 Order order_of(const Slot& slot) {
-  // mul.lo.s32, never mul.s32.lo: these halves are part of the name and precede the types.
-  for (std::string_view half : {".lo", ".hi", ".wide"})
-    if (slot.choices[0].token == half) return Order::types;
+  if (slot.fixed) return Order::fixed;
   if (slot.choices[0].type != Type::none) return Order::types;
   return slot.choices[0].space != Space::none ? Order::spaces : Order::free;
 }
@@ -70,7 +72,9 @@ void add_to_index(std::span<const Row> rows, Index& index, RowsByFirstWord& by_f
       for (size_t c = 0; c < slot.choices.size(); ++c) {
         auto [at, added] = index.tokens.try_emplace(slot.choices[c].token, static_cast<Token>(index.spelling.size()));
         if (added) index.spelling.push_back(slot.choices[c].token);
+        assert(at->second < 64 * kTokenWords);
         made.entries.push_back({at->second, static_cast<int8_t>(s), static_cast<int8_t>(c)});
+        made.knows[at->second / 64] |= uint64_t{1} << at->second % 64;
       }
     }
     by_first_word[first].push_back(std::move(made));
@@ -94,6 +98,13 @@ bool names_row(const IndexedRow& row, std::span<const std::string_view> words) {
   return std::equal(row.name.begin(), row.name.end(), words.begin() + 1);
 }
 
+bool knows_all(const IndexedRow& row, std::span<const Token> tokens) {
+  for (Token token : tokens) {
+    if (token == kUnknown || !(row.knows[token / 64] >> token % 64 & 1)) return false;
+  }
+  return true;
+}
+
 // Assigns words to slots, depth first; words rarely fit two slots, so there is hardly any backtracking.
 class Assignment {
  public:
@@ -102,23 +113,32 @@ class Assignment {
     form_.taken.fill(-1);
   }
 
-  bool complete() { return assign(0, -1, -1); }
+  bool complete() {
+    last_.fill(-1);
+    return assign(0);
+  }
   const Form& form() const { return form_; }
 
  private:
-  bool assign(size_t word, int last_type, int last_space) {
-    if (word == tokens_.size()) return (row_.mandatory & ~filled_) == 0 && broken_constraint(form_).empty();
+  bool assign(size_t word) {
+    if (word == tokens_.size()) return (row_.mandatory & ~filled_) == 0 && keeps_constraints(form_);
     for (const Entry& entry : row_.entries) {
       if (entry.token != tokens_[word] || (filled_ >> entry.slot & 1)) continue;
       Order order = row_.order[static_cast<size_t>(entry.slot)];
-      if (order == Order::types && entry.slot < last_type) continue;
-      if (order == Order::spaces && entry.slot < last_space) continue;
+      int8_t& last = last_[static_cast<size_t>(order)];
+      if (order != Order::free && entry.slot < last) continue;
+      bool behind = row_.row->slots[static_cast<size_t>(entry.slot)].behind_previous;
+      if (behind && !(filled_ >> (entry.slot - 1) & 1)) continue;
+      // As many fixed words as words so far: nothing free stands before this one.
+      if (order == Order::fixed && fixed_ != word) continue;
+      int8_t before = last;
+      last = entry.slot;
+      fixed_ += order == Order::fixed;
       filled_ |= 1u << entry.slot;
       form_.taken[static_cast<size_t>(entry.slot)] = entry.choice;
-      if (assign(word + 1, order == Order::types ? entry.slot : last_type,
-                 order == Order::spaces ? entry.slot : last_space)) {
-        return true;
-      }
+      if (assign(word + 1)) return true;
+      last = before;
+      fixed_ -= order == Order::fixed;
       filled_ &= ~(1u << entry.slot);
       form_.taken[static_cast<size_t>(entry.slot)] = -1;
     }
@@ -129,6 +149,8 @@ class Assignment {
   std::span<const Token> tokens_;
   Form form_;
   uint32_t filled_ = 0;
+  size_t fixed_ = 0;
+  std::array<int8_t, kOrders> last_{};  // the last slot filled of each class
 };
 
 // --- why nothing fits
@@ -234,7 +256,8 @@ void missing_slot(const std::vector<Attempt>& attempts, std::span<const std::str
   }
   std::string_view what = "a modifier is missing";
   switch (order) {
-    case Order::free: break;
+    case Order::free:
+    case Order::fixed: break;
     case Order::types: what = "a type is missing"; break;
     case Order::spaces: what = "a state space is missing"; break;
   }
@@ -407,17 +430,19 @@ Match match(std::span<const std::string_view> words) {
     buffer[i - 1] = token == index.tokens.end() ? kUnknown : token->second;
   }
   std::span<const Token> tokens(buffer.data(), words.size() - 1);
-  std::vector<const IndexedRow*> named;
   for (const IndexedRow& row : found->second) {
     if (!names_row(row, words)) continue;
-    named.push_back(&row);
+    made.opcode_known = true;
     auto rest = tokens.subspan(row.name.size());
-    if (rest.size() > row.row->slots.size()) continue;
+    if (rest.size() > row.row->slots.size() || !knows_all(row, rest)) continue;
     Assignment assignment(row, rest);
     if (assignment.complete()) made.forms.push_back(assignment.form());
   }
-  made.opcode_known = !named.empty();
   if (!made.forms.empty()) return made;
+  std::vector<const IndexedRow*> named;
+  for (const IndexedRow& row : found->second) {
+    if (names_row(row, words)) named.push_back(&row);
+  }
   // "bar.warp.snyc": closer to the name bar.warp.sync than to bar with its modifiers.
   size_t longest = 0, deepest = 0;
   for (const IndexedRow* row : named) longest = std::max(longest, row->name.size());

@@ -60,6 +60,17 @@ constexpr Accepted kAccepted[] = {
     {"exit", "exit", ""},
     {"bra.uni", "bra", ".uni"},
     {"mov.b64", "mov", ".b64"},
+    // Modifiers behind the types, as other front ends write them.
+    {"ld.f64.global", "ld", ".global.f64"},
+    {"cvt.f32.f64.rz", "cvt", ".rz.f32.f64"},
+    {"max.f32.NaN", "max", ".NaN.f32"},
+    {"setp.f32.lt", "setp", ".lt.f32"},
+    // An array of neighbours of refused forms below.
+    {"mov.b16", "mov", ".b16"},
+    {"atom.global.or.b32", "atom", ".global.or.b32"},
+    {"atom.relaxed.gpu.global.add.u64", "atom", ".relaxed.gpu.global.add.u64"},
+    {"atom.global.cas.b64", "atom", ".global.cas.b64"},
+    {"red.global.add.f32", "red", ".global.add.f32"},
 };
 INSTANTIATE_TEST_SUITE_P(Table, MatchAccepts, testing::ValuesIn(kAccepted));
 
@@ -92,6 +103,17 @@ constexpr Refused kRefused[] = {
     {"setp.lo.f32", 2, "'.lo' does not go with '.f32'", ""},
     {"cvt.u32.f32", 2, "", ""},
     {"ld.global.b32.b32", 3, "'.b32' stands here twice", ""},
+    {"mul.s32.lo", 2, "wrong order", ""},
+    {"mov.u8", 1, "'.u8' does not go with 'mov'", ""},
+    {"mov.s8", 1, "'.s8' does not go with 'mov'", ""},
+    {"atom.relaxed.gpu.global.or.u32", 5, "'.u32' does not go with 'atom.relaxed.gpu.global.or'", ".b32"},
+    {"atom.global.and.s64", 3, "'.s64' does not go with", ".b64"},
+    {"atom.global.xor.f32", 3, "'.f32' does not go with", ".b32"},
+    {"atom.global.cas.u32", 3, "'.u32' does not go with", ".b32"},
+    {"atom.global.add.s64", 3, "'.s64' does not go with", ".u64"},
+    {"red.global.or.u32", 3, "'.u32' does not go with", ".b32"},
+    {"and.u32", 1, "'.u32' does not go with 'and'", ".b32"},
+    {"shl.u32", 1, "'.u32' does not go with 'shl'", ".b32"},
     {"bar.warp.sink", 2, "it goes on with .sync", ".sync"},
 };
 INSTANTIATE_TEST_SUITE_P(Table, MatchRefuses, testing::ValuesIn(kRefused));

@@ -22,6 +22,8 @@ struct Range {
 struct ParsedSlot {
   std::string_view name;
   bool optional = false;
+  bool fixed = false;
+  bool behind_previous = false;
   Range choices;
 };
 
@@ -148,6 +150,7 @@ class RowParser {
   }
 
   constexpr void modifiers(std::string_view& rest) {
+    bool behind = false;
     while (starts_modifier(rest)) {
       bool optional = rest.front() == '{';
       if (optional) rest.remove_prefix(1);
@@ -155,6 +158,10 @@ class RowParser {
       while (end < rest.size() && word_char(rest[end])) ++end;
       slot(rest.substr(0, end), optional);
       rest.remove_prefix(end);
+      if (failed()) return;
+      table_.slots.items[table_.slots.count - 1].behind_previous = behind;
+      behind = eat(rest, ">");
+      if (eat(rest, "!")) table_.slots.items[table_.slots.count - 1].fixed = true;
       if (optional) {
         if (!rest.starts_with('}')) return fail("'}' is missing", rest);
         rest.remove_prefix(1);

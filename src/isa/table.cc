@@ -76,7 +76,7 @@ constexpr auto kSlots = [] {
   std::array<Slot, kParsed.slots.count> slots{};
   for (size_t i = 0; i < slots.size(); ++i) {
     const ParsedSlot& from = kParsed.slots.items[i];
-    slots[i] = {from.name, from.optional, part(kParsed.choices, from.choices)};
+    slots[i] = {from.name, from.optional, from.fixed, from.behind_previous, part(kParsed.choices, from.choices)};
   }
   return slots;
 }();

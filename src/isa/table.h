@@ -28,6 +28,8 @@ struct Choice {
 struct Slot {
   std::string_view name;  // as in the row: "rnd", "type", "ss"; for a literal modifier its own word
   bool optional = false;
+  bool fixed = false;            // must stand right behind the name, before every modifier that is not fixed
+  bool behind_previous = false;  // must not stand before the slot before it
   std::span<const Choice> choices;
 };
 
@@ -180,6 +182,7 @@ Match match(std::span<const std::string_view> words);
 // The modifiers of a form in the table's order, after the opcode: ".rn.ftz.f32".
 std::string spelling(const Form& form);
 
+bool keeps_constraints(const Form& form);
 // Why a form's choices break a constraint of its row: "'.sat' does not go with '.u32'"; empty where none is broken.
 std::string broken_constraint(const Form& form);
 
