@@ -203,15 +203,24 @@ TEST(Enumerate, OrderOfModifiersIsThatOfPtxas) {
   EXPECT_TRUE(found.empty()) << "ptxas takes and match refuses: " << listing(found);
 }
 
+constexpr PtxVersion kVersions[] = {40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73,
+                                    74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
+
 // The version before `version`; 0 where there is none.
 PtxVersion version_before(PtxVersion version) {
-  constexpr PtxVersion kVersions[] = {40, 41, 42, 43, 50, 60, 61, 62, 63, 64, 65, 70, 71, 72, 73,
-                                      74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88, 90};
   PtxVersion before = 0;
   for (PtxVersion known : kVersions) {
     if (known < version) before = known;
   }
   return before;
+}
+
+// The first version that knows the target and in which the gate admits it; 0 where none does.
+PtxVersion first_admitted(const Gate& gate, const Target& target) {
+  for (PtxVersion version : kVersions) {
+    if (version >= first_version(target) && refusal(gate, version, target).empty()) return version;
+  }
+  return 0;
 }
 
 // The lowest target that the gate admits in the newest version.
@@ -243,11 +252,12 @@ TEST(Enumerate, GatesAreExact) {
       std::optional<Target> lowest = lowest_target(gate);
       ASSERT_TRUE(lowest) << row.syntax;
       std::string text = instruction_text(form, {.optional = false});
-      PtxVersion first = std::max(gate.ptx_since, first_version(*lowest));
-      taken.add({first, *lowest}, form, text);
-      PtxVersion before = version_before(first);
-      if (gate.ptx_since > first_version(*lowest) && before >= first_version(*lowest)) {
-        refused.add({before, *lowest}, form, text);
+      for (Target target : {*lowest, Target{90, 0}, Target{100, 0}}) {
+        PtxVersion first = first_admitted(gate, target);
+        if (first == 0) continue;
+        taken.add({first, target}, form, text);
+        PtxVersion before = version_before(first);
+        if (before >= first_version(target)) refused.add({before, target}, form, text);
       }
       std::optional<Target> below = target_below(*lowest);
       if (below && (gate.sm_since || gate.only_on)) refused.add({kNewest, *below}, form, text);

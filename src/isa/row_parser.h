@@ -239,6 +239,11 @@ class RowParser {
         made.sm_until = one.empty() ? uint16_t{1} : plain_target(one);
         continue;
       }
+      if (made.ptx_since) {
+        made.wider_since = ptx;
+        made.wider_sm = plain_target(one);
+        continue;
+      }
       made.ptx_since = ptx;
       if (one.starts_with("sm_") && find_char(one, '|') == one.size() && last_is_digit(one)) {
         made.sm_since = plain_target(one);

@@ -29,7 +29,7 @@
 // Sets: ".name = { .a, .b @GATE, ... };" separated by `;`.
 // GATE: "7.8:sm_90" first PTX version and target; either may be missing ("7.8", ":sm_90a"); several targets with
 // suffixes are joined by `|`; "-6.4:sm_70" says removed from 6.4 on for sm_70 and later, and may follow the others
-// after a comma-free space.
+// after a space; "7.8:sm_90 8.1:sm_89" says that from 8.1 on sm_89 is enough.
 //
 // Notes, separated by `;`: "@GATE" of the row; effects by their name in Effects; constraints:
 //   needs(WHEN: THEN)     where all of WHEN hold, one of THEN must

@@ -100,6 +100,11 @@ Gate strictest(const Gate& a, const Gate& b) {
   Gate both = a;
   both.ptx_since = std::max(a.ptx_since, b.ptx_since);
   both.sm_since = std::max(a.sm_since, b.sm_since);
+  if (a.wider_since || b.wider_since) {
+    both.wider_since =
+        std::max(a.wider_since ? a.wider_since : a.ptx_since, b.wider_since ? b.wider_since : b.ptx_since);
+    both.wider_sm = std::max(a.wider_since ? a.wider_sm : a.sm_since, b.wider_since ? b.wider_sm : b.sm_since);
+  }
   both.only_on = a.only_on && b.only_on ? a.only_on & b.only_on : a.only_on | b.only_on;
   if (b.ptx_until) {
     both.ptx_until = b.ptx_until;
@@ -114,7 +119,13 @@ std::string refusal(const Gate& gate, PtxVersion version, const Target& target) 
     return version < gate.ptx_since ? text + " and PTX ISA " + version_text(gate.ptx_since) : text;
   }
   if (version < gate.ptx_since) return fmt::format("needs PTX ISA {} or later", version_text(gate.ptx_since));
-  if (target.sm < gate.sm_since) return fmt::format("needs sm_{} or later", gate.sm_since);
+  bool wider = gate.wider_since && version >= gate.wider_since;
+  uint16_t lowest = wider ? std::min(gate.sm_since, gate.wider_sm) : gate.sm_since;
+  if (target.sm < lowest) {
+    bool helps = gate.wider_since && !wider && target.sm >= gate.wider_sm;
+    return helps ? fmt::format("needs PTX ISA {} or later on sm_{}", version_text(gate.wider_since), target.sm)
+                 : fmt::format("needs sm_{} or later", gate.wider_since ? gate.wider_sm : lowest);
+  }
   if (gate.ptx_until && version >= gate.ptx_until && target.sm >= gate.sm_until) {
     return fmt::format("was removed in PTX ISA {} for sm_{} and later", version_text(gate.ptx_until), gate.sm_until);
   }

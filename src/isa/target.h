@@ -46,10 +46,12 @@ SuffixedTargets admitted_by(const Target& target);
 struct Gate {
   PtxVersion ptx_since = 0;
   uint16_t sm_since = 0;
-  SuffixedTargets only_on =
-      0;                     // features that come with a suffix alone: the targets that have them (then sm_since is 0)
+  // Features that come with a suffix alone: the targets that have them; then sm_since is 0.
+  SuffixedTargets only_on = 0;
   PtxVersion ptx_until = 0;  // with sm_until: gone from this PTX version on for targets of sm_until and later
   uint16_t sm_until = 0;
+  PtxVersion wider_since = 0;  // from this version on targets from `wider_sm` on have it too: fp8 on sm_89
+  uint16_t wider_sm = 0;
   friend bool operator==(const Gate&, const Gate&) = default;
 };
 
