@@ -44,6 +44,7 @@ namespace ptxlab::ptx {
   X(201, opcode_not_in_table, "an opcode that this version of the table does not describe")                \
   X(202, bad_modifier, "a modifier that the instruction does not have, or a combination that it does not") \
   X(203, missing_type, "an instruction without its type")                                                  \
+  X(204, lax_form, "a form that PTX does not have, although ptxas takes it")                               \
   X(300, operand_count, "too few or too many operands")                                                    \
   X(301, operand_kind, "an operand of a kind that the instruction does not take there")                    \
   X(302, register_width, "a register whose width differs from the instruction's type")                     \

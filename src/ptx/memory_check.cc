@@ -49,22 +49,4 @@ void check_memory(const OperandCheck& operands, const Instruction& instruction, 
   }
 }
 
-void check_special_operands(const Instruction& instruction, const Arguments& arguments, Report& report) {
-  std::string_view opcode = instruction.form.row->opcode;
-  bool barrier =
-      opcode.starts_with("bar") && instruction.form.row->effects.barrier && !opcode.starts_with("barrier.cluster");
-  if (!barrier) return;
-  for (size_t i = 0; i < instruction.form.row->operands.size(); ++i) {
-    const Operand* operand = arguments.at[i];
-    if (!operand || operand->kind != Operand::Kind::integer) continue;
-    std::string_view name = instruction.form.row->operands[i].name;
-    if (name == "a" && operand->bits > 15)
-      report.error(Code::immediate_range, operand->span, fmt::format("there is no barrier {}", operand->name),
-                   "barriers are 0 to 15");
-    if (name == "b" && operand->bits % 32 != 0)
-      report.error(Code::immediate_range, operand->span, "a barrier counts whole warps",
-                   fmt::format("{} is not a multiple of 32", operand->name));
-  }
-}
-
 }  // namespace ptxlab::ptx

@@ -10,7 +10,4 @@ namespace ptxlab::ptx {
 void check_memory(const OperandCheck& operands, const Instruction& instruction, const Arguments& arguments,
                   Report& report);
 
-// Operands with a meaning beyond their type: barrier numbers and counts.
-void check_special_operands(const Instruction& instruction, const Arguments& arguments, Report& report);
-
 }  // namespace ptxlab::ptx

@@ -171,19 +171,33 @@ Maybe OperandCheck::symbol_value(const Form& form, int index, const Operand& ope
   return std::nullopt;
 }
 
+// The constants that the row admits: barrier numbers, counts of whole warps, sizes of copies.
+Maybe OperandCheck::range(const Form& form, int index, const Operand& operand) const {
+  const isa::ConstantRange& range = spec_of(form, index).constants;
+  if (range.admits(static_cast<int64_t>(operand.bits))) return std::nullopt;
+  std::string legal = range.low == range.high ? fmt::format("it is {}", range.low)
+                      : range.doubling        ? fmt::format("powers of two from {} to {}", range.low, range.high)
+                      : range.step > 1 ? fmt::format("{} to {} in steps of {}", range.low, range.high, range.step)
+                                       : fmt::format("{} to {}", range.low, range.high);
+  return Problem{Code::immediate_range, operand.span,
+                 fmt::format("{} cannot be {}", ordinal(form, index), operand.name), "legal: " + legal, false};
+}
+
 Maybe OperandCheck::integer(const Form& form, int index, const Operand& operand) const {
   Type want = form.operand_type(index);
   const OperandSpec& spec = spec_of(form, index);
   if (spec.destination) return wrong_kind(form, index, operand, "a result: a register");
+  if (auto problem = range(form, index, operand)) return problem;
   if (want == Type::none || want == Type::pred) return std::nullopt;
-  if (isa::is_float(want))
+  if (isa::is_float(want)) {
     return Problem{
         Code::immediate_kind, operand.span,
         fmt::format("{} is .{}: an integer constant cannot stand there", ordinal(form, index), isa::name_of(want)),
-        isa::bits_of(want) >= 32
-            ? fmt::format("write {}.0, or the bits as 0f...", quoted(operand.name).size() < 20 ? operand.name : "1")
-            : "put the bits into a .b16 or .b32 register with mov",
+        form.takes_constant(index)
+            ? "write " + std::string(quoted(operand.name).size() < 20 ? operand.name : "1") + ".0, or the bits as 0f..."
+            : "put the bits into a register with mov",
         false};
+  }
   int bits = isa::bits_of(want);
   if (bits >= 64) return std::nullopt;
   auto value = static_cast<int64_t>(operand.bits);
@@ -332,6 +346,7 @@ Maybe OperandCheck::address(const Form& form, int index, const Operand& operand)
 
 Maybe OperandCheck::check(const Form& form, int index, const Operand& operand) const {
   if (operand.kind == Kind::name) return std::nullopt;
+  if (spec_of(form, index).sink_only && operand.kind != Kind::sink) return wrong_kind(form, index, operand, "'_'");
   switch (spec_of(form, index).shape) {
     case Shape::value:
     case Shape::reg:
@@ -349,7 +364,7 @@ Maybe OperandCheck::check(const Form& form, int index, const Operand& operand) c
       if (operand.kind == Kind::list) return std::nullopt;
       return wrong_kind(form, index, operand, "a list of arguments in parentheses");
     case Shape::immediate:
-      if (operand.kind == Kind::integer) return std::nullopt;
+      if (operand.kind == Kind::integer) return range(form, index, operand);
       return wrong_kind(form, index, operand, "an integer constant");
   }
   return std::nullopt;

@@ -36,6 +36,7 @@ class OperandCheck {
   std::optional<Problem> special(const isa::Form& form, int index, const Operand& operand) const;
   std::optional<Problem> symbol_value(const isa::Form& form, int index, const Operand& operand) const;
   std::optional<Problem> integer(const isa::Form& form, int index, const Operand& operand) const;
+  std::optional<Problem> range(const isa::Form& form, int index, const Operand& operand) const;
   std::optional<Problem> floating(const isa::Form& form, int index, const Operand& operand, bool element) const;
   std::optional<Problem> address(const isa::Form& form, int index, const Operand& operand) const;
   std::optional<Problem> address_space(const isa::Form& form, int index, const Operand& base) const;
