@@ -23,7 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^--- (.+)$")
-TIME = re.compile(r"\b\d+(?:\.\d+)? ?(?:ns|us|ms|s|min)\b")
+TIME = re.compile(r"(?: +|\b)\d+(?:\.\d+)? ?(?:ns|us|ms|s|min)\b")
 TIMEOUT = 120
 
 
@@ -141,7 +141,7 @@ def normalised(data, case, folder):
     text = data.decode("utf-8", errors="replace")
     text = text.replace(str(folder.resolve()), "{tmp}").replace(str(ROOT), "{root}")
     if "time" in case.normalise:
-        text = TIME.sub("{time}", text)
+        text = TIME.sub(lambda m: (" " if m.group().startswith(" ") else "") + "{time}", text)
     if text and not text.endswith("\n"):
         text += "\n"
     # A line of output that looks like a section's title would end the section when it is read back.

@@ -35,6 +35,10 @@ Window window_around(std::string_view line, uint32_t column) {
   return window;
 }
 
+std::string hint_line(const Finding& finding) {
+  return finding.hint.empty() ? "" : fmt::format("       hint: {}\n", finding.hint);
+}
+
 }  // namespace
 
 std::string_view name_of(Severity severity) {
@@ -55,7 +59,8 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
   const Place& place = finding.place;
   if (!place.file.empty() || place.line) {
     out += place.file;
-    if (place.line) out += fmt::format("{}{}:{}", place.file.empty() ? "" : ":", place.line, place.column);
+    if (place.line) out += fmt::format("{}{}", place.file.empty() ? "" : ":", place.line);
+    if (place.line && place.column) out += fmt::format(":{}", place.column);
     out += ": ";
   }
   std::string_view tint = !color                                  ? ""
@@ -68,13 +73,13 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
     auto line = line_at(source, place.line);
     auto window = window_around(line, std::max<uint32_t>(1, place.column));
     out += fmt::format("{:>6} | {}\n", place.line, window.text);
+    if (!place.column) return out + hint_line(finding);  // the whole line is meant
     size_t room = window.text.size() > window.caret ? window.text.size() - window.caret : 1;
     size_t length = std::clamp<size_t>(place.length, 1, std::max<size_t>(1, room));
     out +=
         fmt::format("       | {}{}^{}{}\n", std::string(window.caret, ' '), tint, std::string(length - 1, '~'), reset);
   }
-  if (!finding.hint.empty()) out += fmt::format("       hint: {}\n", finding.hint);
-  return out;
+  return out + hint_line(finding);
 }
 
 std::string render(const Findings& findings, std::string_view source, bool color) {

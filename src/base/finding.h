@@ -34,7 +34,7 @@ using Findings = std::vector<Finding>;
 bool has_error(const Findings& findings);
 
 // "file:line:column: error[CODE]: message", the source line, a caret below it, then "hint: ...". `source` may be empty:
-// then the line and caret are left out. `color` adds ANSI colours.
+// then the line and caret are left out; so is the caret where the place has no column. `color` adds ANSI colours.
 std::string render(const Finding& finding, std::string_view source, bool color = false);
 std::string render(const Findings& findings, std::string_view source, bool color = false);
 

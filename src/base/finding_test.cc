@@ -53,6 +53,13 @@ TEST(Finding, CaretsStayInsideTheLine) {
   EXPECT_EQ(render(finding, "abc"), "a:9:1: error[PTX0001]: unknown instruction\n     9 | \n       | ^\n");
 }
 
+TEST(Finding, APlaceWithoutAColumnIsTheWholeLine) {
+  Finding finding = example();
+  finding.place = {"a", 2, 0, 0};
+  EXPECT_EQ(render(finding, "one\ntwo\n"),
+            "a:2: error[PTX0001]: unknown instruction\n     2 | two\n       hint: did you mean 'add'?\n");
+}
+
 TEST(Finding, ControlBytesOfTheSourceNeverReachTheTerminal) {
   Finding finding = example();
   finding.hint = "";

@@ -26,7 +26,9 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
   for (auto candidate : known) {
     if (candidate.size() > word.size() + best || word.size() > candidate.size() + best) continue;
     size_t distance = edit_distance(word, candidate);
-    if (distance < best) {
+    // Of two that are equally near the one of the same length: letters are exchanged more often than lost.
+    bool same_length = candidate.size() == word.size() && found.size() != word.size() && !found.empty();
+    if (distance < best || (distance == best && same_length)) {
       best = distance;
       found = candidate;
     }

@@ -39,6 +39,7 @@ TEST(Nearest, SuggestsOnlyWhatIsNear) {
   EXPECT_EQ(nearest("ad", known), "add");
   EXPECT_EQ(nearest("muul", known), "mul");
   EXPECT_EQ(nearest("shlf", known), "shfl");
+  EXPECT_EQ(nearest("shlf", std::vector<std::string>{"shf", "shfl", "shl"}), "shfl");  // as near as the others
   EXPECT_EQ(nearest("throughtput", known), "throughput");
   EXPECT_EQ(nearest("zzz", known), "");
   EXPECT_EQ(nearest("completely", known), "");

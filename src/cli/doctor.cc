@@ -10,6 +10,8 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "isa/table.h"
+#include "simt/engine.h"
 #include "toolchain/toolchain.h"
 
 namespace ptxlab::cli {
@@ -109,14 +111,52 @@ std::string as_text(const std::vector<Row>& rows) {
   return text;
 }
 
+// --- doctor --isa --------------------------------------------------------------------------------------------------------
+
+// The instruction table as this version has it: every row is parsed and verified, those with a handler are executed too.
+nlohmann::json isa_json() {
+  auto executed = simt::executed_rows();
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& row : isa::rows()) {
+    list.push_back({{"opcode", row.opcode},
+                    {"syntax", row.syntax},
+                    {"section", row.section},
+                    {"parsed", true},
+                    {"executed", static_cast<bool>(executed.at(row.id))}});
+  }
+  return {{"schema", "ptxlab.isa/1"}, {"rows", std::move(list)}};
+}
+
+std::string isa_text() {
+  auto executed = simt::executed_rows();
+  std::string text;
+  size_t runs = 0;
+  for (const auto& row : isa::rows()) {
+    bool can = executed.at(row.id);
+    runs += can;
+    text += fmt::format("{}  {}\n", can ? "executed" : "parsed  ", row.syntax);
+  }
+  return text + fmt::format("{} opcodes, {} rows parsed and verified, {} of them executed\n", isa::opcodes().size(),
+                            isa::rows().size(), runs);
+}
+
 }  // namespace
 
 int doctor(Words words) {
-  bool json = false;
+  bool json = false, isa_table = false;
   Options options("doctor", "What is there on this machine, what is missing, and what follows.",
-                  "ptxlab doctor\nptxlab doctor --json");
-  options.flag("--json", json, "Print one JSON object (ptxlab.doctor/1)");
+                  "ptxlab doctor\nptxlab doctor --isa --json");
+  options.flag("--json", json, "Print one JSON object (ptxlab.doctor/1, ptxlab.isa/1)");
+  options.flag("--isa", isa_table, "List the instruction table: what is parsed, and what the engine executes");
   if (auto code = options.parse(words)) return *code;
+  if (isa_table) {
+    if (json) {
+      print_json(isa_json());
+    } else {
+      print(isa_text());
+    }
+    return kExitDone;
+  }
   auto rows = tools();
   if (json) {
     print_json(as_json(rows));

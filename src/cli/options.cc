@@ -26,7 +26,7 @@ Options::Options(std::string_view command, std::string_view summary, std::string
   std::string footer = "\nExample:";
   while (!example.empty()) {
     size_t end = example.find('\n');
-    footer += fmt::format("\n  {}", example.substr(0, end));
+    footer += end == 0 ? "\n" : fmt::format("\n  {}", example.substr(0, end));
     example = end == std::string_view::npos ? "" : example.substr(end + 1);
   }
   app.footer(footer);

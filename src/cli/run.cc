@@ -24,7 +24,7 @@ namespace {
 struct Request {
   std::string file, entry, plan, engine = "simt", check = "all";
   std::string grid = "1", block = "1", cluster = "1";
-  uint64_t shared = 0, seed = 1, launches = 1;
+  uint64_t shared = 0, seed = 1, launches = 1, budget = simt::RunOptions().budget;
   std::vector<std::string> specs, outs;
   bool json = false;
 };
@@ -232,6 +232,7 @@ Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std:
   simt::RunOptions options;
   options.check = watch.level;
   options.seed = request.seed;
+  options.budget = request.budget;
   std::vector<simt::Observer*> observers;
   for (const auto& observer : watch.observers) observers.push_back(observer.get());
   Ran ran;
@@ -386,6 +387,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--engine", "simt|jit|gpu", request.engine, "What executes it; this version has simt");
   options.value("--check", "all|none|LIST", request.check, checker_list());
   options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
+  options.value("--budget", "N", request.budget, "Thread instructions that a launch may take; then it is stopped");
   options.value("--launches", "N", request.launches, "Launch it N times on the same memory");
   options.values("--arg", "SPEC", request.specs, "The kernel's arguments, in order");
   options.values("--out", "N:FILE", request.outs, "Write the buffer of argument N to FILE afterwards");
