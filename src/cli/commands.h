@@ -19,6 +19,7 @@ std::span<const Command> commands();
 int check(Words words);
 int archive(Words words);
 int doctor(Words words);
+int optimize(Words words);
 int run(Words words);
 int judge(Words words);
 int tasks(Words words);

@@ -1,0 +1,283 @@
+// ptxlab optimize FILE.cu|FILE.ptx: proposers hand in candidates for the user's kernel, each is judged and archived, the
+// best that was found right is written beside the kernel, and the kernel itself stays the answer.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "archive/archive.h"
+#include "base/file.h"
+#include "base/finding_json.h"
+#include "cli/commands.h"
+#include "cli/files.h"
+#include "cli/output.h"
+#include "cli/proposers.h"
+#include "cli/target_option.h"
+#include "judge/judge.h"
+#include "loop/answer.h"
+#include "loop/brief.h"
+#include "loop/optimise.h"
+#include "loop/transcript.h"
+#include "ptx/verifier.h"
+#include "record/json.h"
+#include "report/attempts.h"
+#include "task/draft.h"
+#include "task/task.h"
+#include "toolchain/toolchain.h"
+
+namespace ptxlab::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kExample =
+    "ptxlab optimize examples/rmsnorm.cu\n"
+    "ptxlab optimize examples/vector_add.cu --candidates 4 --out answer.ptx --accept-estimate\n"
+    "ptxlab optimize kernel.cu --proposer rules,files:my_candidates --target sm_90";
+
+struct Wanted {
+  std::string file, task, proposers = "rules", out, target, archive, record;
+  uint64_t candidates = 8, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
+  bool accept_estimate = false, json = false, no_archive = false;
+  std::string command;  // as typed
+};
+
+std::optional<int> parse(Words words, Wanted& wanted) {
+  Options options(
+      "optimize",
+      "Looks for a faster PTX version of a kernel, judges every candidate, and keeps the kernel on any doubt.",
+      kExample);
+  options.argument("FILE", wanted.file,
+                   "the kernel: a .cu or a .ptx; its task in FILE.task.toml, its launch in FILE.plan.toml");
+  options.value("--task", "FILE", wanted.task, "the task, where it is not beside the kernel");
+  options.value("--proposer", "NAME[,NAME]", wanted.proposers, "who proposes:\n" + proposer_help());
+  options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
+  options.value("--out", "FILE.ptx", wanted.out, "write the answer there: the original's PTX where that is kept");
+  options.flag("--accept-estimate", wanted.accept_estimate,
+               "let a candidate that is only estimated faster be the answer");
+  options.value("--target", "SM", wanted.target, "the target to judge for (the task's first)");
+  options.value("--max-registers", "N", wanted.max_registers, "no candidate may use more registers a thread");
+  options.value("--max-shared", "BYTES", wanted.max_shared, "no candidate may use more shared memory a CTA");
+  options.value("--max-block", "N", wanted.max_block, "no candidate may launch more threads a CTA");
+  options.value("--seed", "N", wanted.seed, "seed of inputs, schedules and search (1)");
+  options.value("--record", "DIR", wanted.record, "keep what the proposers answered, for --proposer replay:DIR");
+  options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
+  options.flag("--json", wanted.json, "Print one JSON object (ptxlab.optimize/1)");
+  wanted.command = "ptxlab optimize";
+  for (const auto& word : words) wanted.command += " " + word;
+  return options.parse(words);
+}
+
+base::Result<task::Draft> draft(const fs::path& kernel) {
+  auto source = base::read_file(kernel, size_t{64} << 20);
+  if (!source) return source.findings();
+  if (kernel.extension() == ".ptx") {
+    auto checked = ptx::check(*source, kernel.string());
+    if (!checked.ok()) return checked.findings;
+    return task::draft_from_ptx(kernel, checked.module);
+  }
+  // The compiled form tells parameters' types for sure; where it cannot be made, the source alone has to do.
+  auto compiled = toolchain::compile_to_ptx(kernel, {.target = *isa::target_named("sm_80")});
+  if (!compiled && compiled.findings().front().code == "CUC0002") return compiled.findings();
+  std::optional<ptx::Checked> checked;
+  if (compiled) checked = ptx::check(*compiled, kernel.string());
+  return task::draft_from_cuda(kernel, *source, checked && checked->ok() ? &checked->module : nullptr);
+}
+
+// The drafts for a kernel that comes without a task: printed to be edited, never written by themselves.
+int offer_drafts(const fs::path& kernel, const fs::path& task_file) {
+  auto drafted = draft(kernel);
+  if (!drafted)
+    return refuse(drafted.findings(), drafted.findings().front().code == "CUC0002" ? kExitNo : kExitWrongUse);
+  auto plan_file = fs::path(kernel).replace_extension(".plan.toml");
+  print(fmt::format("# ---- {}\n{}\n# ---- {}\n{}", task_file.string(), drafted->task, plan_file.string(),
+                    drafted->plan));
+  std::string open;
+  for (const auto& line : drafted->open) open += "\n  - " + line;
+  return refuse("CLI0052", fmt::format("{} has no task: {} is not there", kernel.string(), task_file.string()),
+                fmt::format("drafts of it and of {} are printed on stdout: check every line, then save them{}{}",
+                            plan_file.string(), open.empty() ? "" : "; to be settled:", open));
+}
+
+record::Constraints constraints_of(const Wanted& wanted) {
+  auto limit = [](uint64_t value) {
+    return value ? std::optional<int>(static_cast<int>(std::min<uint64_t>(value, INT32_MAX))) : std::nullopt;
+  };
+  record::Constraints constraints;
+  constraints.max_registers = limit(wanted.max_registers);
+  constraints.max_shared_bytes = limit(wanted.max_shared);
+  constraints.max_block_threads = limit(wanted.max_block);
+  return constraints;
+}
+
+size_t terminal_width() {
+  winsize size{};
+  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+// One line on a terminal, rewritten; nothing elsewhere.
+void show_progress(size_t done, size_t total, const record::Attempt& attempt) {
+  if (!isatty(STDERR_FILENO)) return;
+  fmt::print(stderr, "\r\x1b[Kjudged {}/{}: {} {}", done, total, attempt.candidate.name,
+             record::name_of(attempt.verdict.outcome));
+  if (done == total) fmt::print(stderr, "\r\x1b[K");
+}
+
+nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, const record::Brief& brief,
+                       const std::vector<fs::path>& written) {
+  nlohmann::json json = {{"schema", "ptxlab.optimize/1"},
+                         {"file", wanted.file},
+                         {"task", brief.task.name},
+                         {"target", brief.target.name()},
+                         {"run", result.run.id},
+                         {"original_kept", result.original_kept},
+                         {"reason", result.reason},
+                         {"notes", result.notes},
+                         {"findings", base::to_json(result.findings)},
+                         {"attempts", nlohmann::json::array()},
+                         {"ranking", nlohmann::json::array()},
+                         {"written", nlohmann::json::array()}};
+  json["best"] = result.best ? nlohmann::json(result.attempts[*result.best].candidate.name) : nlohmann::json(nullptr);
+  for (const auto& attempt : result.attempts) {
+    json["attempts"].push_back({{"id", attempt.id},
+                                {"name", attempt.candidate.name},
+                                {"proposer", attempt.candidate.proposer},
+                                {"idea", attempt.candidate.idea},
+                                {"verdict", record::to_json(attempt.verdict)}});
+  }
+  for (size_t i : result.ranking) json["ranking"].push_back(result.attempts[i].candidate.name);
+  for (const auto& file : written) json["written"].push_back(file.string());
+  return json;
+}
+
+void tell(const loop::Optimised& result, const record::Brief& brief, const std::vector<fs::path>& written) {
+  print(fmt::format("task {}, target {}, {} candidates, archived as run {}\n\n", brief.task.name, brief.target.name(),
+                    result.attempts.size(), result.run.id));
+  if (!result.attempts.empty()) print(report::ranked_table(result.attempts, result.ranking, terminal_width()) + "\n");
+  if (!result.ranking.empty()) print("estimate: against your kernel, from counts of the CPU engine; never measured\n");
+  for (const auto& note : result.notes) print("note: " + note + "\n");
+  print_findings(result.findings, "");
+  print(result.reason + "\n");
+  for (const auto& file : written) print(fmt::format("wrote {}\n", file.string()));
+  for (const auto& attempt : result.attempts) {
+    if (std::find_if(result.ranking.begin(), result.ranking.end(),
+                     [&](size_t i) { return &result.attempts[i] == &attempt; }) == result.ranking.end()) {
+      print(fmt::format("why '{}' failed: ptxlab archive show {}\n", attempt.candidate.name, attempt.id));
+    }
+  }
+}
+
+// What all steps of one call share.
+struct Session {
+  Wanted wanted;
+  fs::path kernel;
+  task::Task task;
+  judge::Judge judge;
+  judge::JudgeOptions judging;
+  const judge::Baseline* baseline = nullptr;
+};
+
+// The command line made sense of: the task read, the target chosen, the user's kernel compiled. An exit code where not.
+std::optional<int> prepare(Session& session) {
+  const auto& wanted = session.wanted;
+  session.kernel = wanted.file;
+  auto ending = session.kernel.extension();
+  if (ending != ".cu" && ending != ".ptx") {
+    return refuse("CLI0053", fmt::format("{} is neither a .cu nor a .ptx", wanted.file),
+                  "optimize takes a kernel's source or its PTX");
+  }
+  std::error_code error;
+  if (!fs::exists(session.kernel, error)) return refuse("CLI0054", fmt::format("there is no file {}", wanted.file), "");
+  if (wanted.candidates == 0)
+    return refuse("CLI0055", "--candidates 0 asks for nothing", "without the option there are 8");
+  auto task_file =
+      wanted.task.empty() ? fs::path(session.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
+  if (!fs::exists(task_file, error)) {
+    if (!wanted.task.empty()) return refuse("CLI0054", fmt::format("there is no file {}", wanted.task), "");
+    return offer_drafts(session.kernel, task_file);
+  }
+  auto task = task::read_task(task_file);
+  if (!task) return refuse(task.findings());
+  session.task = std::move(*task);
+  if (!wanted.target.empty()) {
+    auto target = parse_target(wanted.target);
+    if (!target) return refuse(target.findings());
+    session.judging.target = *target;
+  }
+  auto target = judge::judged_target(session.task, session.judging.target);
+  if (!target) return refuse(target.findings());
+  session.judging.target = *target;
+  session.judging.constraints = constraints_of(wanted);
+  session.judging.seed = wanted.seed;
+  session.judging.threads = 1;  // the candidates themselves are judged side by side
+  auto baseline = session.judge.baseline(session.task, *target);
+  if (!baseline) {
+    const auto& code = baseline.findings().front().code;
+    bool machine = code == "CUC0001" || code == "CUC0003";
+    return refuse(baseline.findings(), machine ? kExitInfrastructure : kExitNo);
+  }
+  session.baseline = *baseline;
+  return std::nullopt;
+}
+
+// The best beside the kernel, the answer where --out says. What could not be written becomes a finding of the result.
+std::vector<fs::path> write_answer(const Session& session, loop::Optimised& result) {
+  std::vector<fs::path> written;
+  base::Findings failed;
+  const record::Attempt* best = result.best ? &result.attempts[*result.best] : nullptr;
+  if (best) {
+    auto files = loop::write_best(*best, session.kernel, session.baseline->plan_text, PTXLAB_VERSION);
+    if (files) written = *files;
+    failed = files.findings();
+  }
+  if (!session.wanted.out.empty()) {
+    std::string answer = session.baseline->ptx;
+    if (!result.original_kept)
+      answer = loop::header_comment(*best, session.kernel, PTXLAB_VERSION) + best->candidate.ptx;
+    auto more = base::write_file(session.wanted.out, answer);
+    if (more.empty()) written.emplace_back(session.wanted.out);
+    failed.insert(failed.end(), more.begin(), more.end());
+  }
+  if (base::has_error(failed)) result.failed = true;
+  result.findings.insert(result.findings.end(), failed.begin(), failed.end());
+  return written;
+}
+
+}  // namespace
+
+int optimize(Words words) {
+  Session session;
+  auto& wanted = session.wanted;
+  if (auto code = parse(words, wanted)) return *code;
+  if (auto code = prepare(session)) return *code;
+  auto evaluator = judge::make_evaluator(session.judge, session.task, session.judging);
+  auto proposers = make_proposers(wanted.proposers, evaluator.get());
+  if (!proposers) return refuse(proposers.findings());
+  std::vector<record::Proposer*> chosen;
+  for (auto& proposer : *proposers) {
+    if (!wanted.record.empty()) proposer = loop::make_recording_proposer(std::move(proposer), wanted.record);
+    chosen.push_back(proposer.get());
+  }
+  auto archive =
+      archive::Archive::open(wanted.archive.empty() ? archive::Archive::default_file() : fs::path(wanted.archive));
+  if (!archive) return refuse(archive.findings(), kExitInfrastructure);
+
+  auto brief = loop::make_brief(session.task, *session.baseline, session.judging.constraints, wanted.seed);
+  loop::OptimiseOptions options;
+  options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
+  options.accept_estimate = wanted.accept_estimate;
+  options.command = wanted.command;
+  auto judging = [&](const record::Candidate& c) { return session.judge.judge(session.task, c, session.judging); };
+  auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
+  auto written = write_answer(session, result);
+  if (wanted.json) {
+    print_json(as_json(result, wanted, brief, written));
+  } else {
+    tell(result, brief, written);
+  }
+  return result.failed ? kExitInfrastructure : kExitDone;
+}
+
+}  // namespace ptxlab::cli
