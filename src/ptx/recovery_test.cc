@@ -6,6 +6,7 @@
 
 #include "base/file.h"
 #include "base/random.h"
+#include "ptx/difference.h"
 #include "ptx/parser.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
@@ -172,9 +173,11 @@ TEST(Recovery, RandomEditsNeverCrash) {
     }
     auto checked = check(text, "t.ptx");
     expect_sane(checked.findings, text);
-    std::string printed = print(checked.module);
-    if (parse(text, "t.ptx").ok()) {
-      EXPECT_TRUE(parse(printed, "t.ptx").ok()) << text;
+    print(checked.module);
+    if (Parsed parsed = parse(text, "t.ptx"); parsed.ok()) {
+      Parsed again = parse(print(parsed.module), "t.ptx");
+      EXPECT_TRUE(again.ok()) << text;
+      EXPECT_EQ(difference(parsed.module, again.module), "") << text;
     }
     base::render(checked.findings, text);
   }
