@@ -249,7 +249,7 @@ class RowParser {
         made.sm_since = plain_target(one);
       } else {
         while (!one.empty()) {
-          const KnownTarget* known = find_target(take_until(one, '|'));
+          auto known = find_target(take_until(one, '|'));
           if (!known || known->target.suffix == 0) {
             fail("a gate names unknown targets, or mixes those with and without a suffix", text_.syntax);
             return made;

@@ -74,7 +74,7 @@ std::string Target::name() const {
 
 std::optional<Target> target_named(std::string_view name) {
   if (!name.starts_with("sm_")) return std::nullopt;
-  const KnownTarget* known = find_target(name);
+  auto known = find_target(name);
   if (!known) return std::nullopt;
   return known->target;
 }
@@ -82,7 +82,7 @@ std::optional<Target> target_named(std::string_view name) {
 std::span<const Target> known_targets() { return kTargets; }
 
 PtxVersion first_version(const Target& target) {
-  const KnownTarget* known = find_target(target.sm, target.suffix);
+  auto known = find_target(target.sm, target.suffix);
   return known ? known->since : 0;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <array>
 #include <bit>
+#include <optional>
 
 #include "isa/target.h"
 
@@ -35,17 +36,18 @@ constexpr SuffixedTargets bit_of(const Target& target) {
   return 0;
 }
 
-constexpr const KnownTarget* find_target(uint16_t sm, char suffix) {
+// By value: comparing pointers into a constexpr array with null is no constant expression under -fsanitize=undefined.
+constexpr std::optional<KnownTarget> find_target(uint16_t sm, char suffix) {
   for (const KnownTarget& known : kKnownTargets) {
-    if (known.target.sm == sm && known.target.suffix == suffix) return &known;
+    if (known.target.sm == sm && known.target.suffix == suffix) return known;
   }
-  return nullptr;
+  return std::nullopt;
 }
 
 constexpr SuffixedTargets find_admitted(const Target& target) {
   if (target.suffix == 0) return 0;
   if (target.suffix == 'a') return bit_of(target);
-  const KnownTarget* self = find_target(target.sm, target.suffix);
+  auto self = find_target(target.sm, target.suffix);
   SuffixedTargets set = 0;
   if (!self) return set;
   for (const KnownTarget& known : kKnownTargets) {
@@ -55,15 +57,15 @@ constexpr SuffixedTargets find_admitted(const Target& target) {
   return set;
 }
 
-// "sm_90a", "90a"; nullptr where it names none.
-constexpr const KnownTarget* find_target(std::string_view name) {
+// "sm_90a", "90a"; nothing where it names none.
+constexpr std::optional<KnownTarget> find_target(std::string_view name) {
   if (name.starts_with("sm_")) name.remove_prefix(3);
   uint32_t sm = 0;
   size_t digits = 0;
   while (digits < name.size() && digits < 4 && name[digits] >= '0' && name[digits] <= '9') {
     sm = sm * 10 + static_cast<uint32_t>(name[digits++] - '0');
   }
-  if (digits == 0 || name.size() > digits + 1) return nullptr;
+  if (digits == 0 || name.size() > digits + 1) return std::nullopt;
   return find_target(static_cast<uint16_t>(sm), digits < name.size() ? name[digits] : '\0');
 }
 
