@@ -154,11 +154,26 @@ class Scanner {
     if (close == kNone || !at(close + 1, "{")) return;  // a declaration: the definition follows elsewhere
     kernel.name = tokens_[open - 1].spelling;
     kernel.is_template = before(mark, "template");
+    if (kernel.is_template) template_parameters(mark, kernel);
     kernel.is_static = kernel.is_static || before(mark, "static");
     for (auto [from, to] : split(open + 1, close)) parameter(from, to, kernel);
     const size_t end = closing(close + 1);
     uses(close + 2, end == kNone ? tokens_.size() : end, kernel);
     scan_.kernels.push_back(std::move(kernel));
+  }
+
+  // template <typename T, int N = 4> in front of the kernel.
+  void template_parameters(size_t mark, CudaKernel& kernel) const {
+    size_t i = mark;
+    while (i > 0 && !tokens_[i].is("template")) --i;
+    if (!at(i + 1, "<")) return;
+    const size_t end = template_end(i + 1);
+    if (end == kNone) return;
+    for (auto [from, to] : split(i + 2, end - 1)) {
+      size_t last = from;
+      while (last < to && !tokens_[last].is("=")) ++last;
+      if (last > from && tokens_[last - 1].word()) kernel.template_parameters.emplace_back(tokens_[last - 1].spelling);
+    }
   }
 
   void parameter(size_t from, size_t to, CudaKernel& kernel) {
@@ -379,6 +394,8 @@ class Scanner {
       }
     }
     if (name == 0 || !tokens_[name - 1].word()) return;
+    if (name != mark)
+      for (auto [from, to] : split(name + 1, mark - 1)) launch.template_arguments.push_back(joined(tokens_, from, to));
     launch.kernel = tokens_[name - 1].spelling;
     size_t end = mark + 1;
     for (int depth = 0; end < tokens_.size(); ++end) {

@@ -23,11 +23,13 @@ struct CudaKernel {
   std::string name;
   std::vector<CudaParameter> parameters;
   bool is_template = false, is_static = false;
+  std::vector<std::string> template_parameters;  // "T", "N"; in order
   uint32_t line = 0;
 };
 
 struct CudaLaunch {
   std::string kernel;
+  std::vector<std::string> template_arguments;  // kernel<float, 4><<<...>>>
   std::vector<std::string> grid,
       block;           // 1 to 3 expressions each, as on the host, names of the host's constants resolved
   std::string shared;  // "" where none

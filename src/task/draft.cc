@@ -136,6 +136,10 @@ class Drafter {
     for (int depth = 0; depth < 8; ++depth) {
       for (const TypeRow& row : kTypes)
         if (row.cuda == word) return {std::string(row.type), row.count};
+      if (auto bound = template_types_.find(word); bound != template_types_.end()) {
+        word = bound->second;
+        continue;
+      }
       const auto alias = scan_.aliases.find(word);
       if (alias == scan_.aliases.end()) break;
       word = alias->second;
@@ -205,6 +209,7 @@ class Drafter {
   // Integer scalars are what sizes are called by.
   void integers(const CudaLaunch& launch) {
     const CudaKernel& kernel = *kernel_named(launch.kernel);
+    bind_template(kernel, launch);
     for (size_t i = 0; i < kernel.parameters.size(); ++i) {
       const CudaParameter& parameter = kernel.parameters[i];
       const std::string type = scalar_type(kernel, i);
@@ -236,8 +241,16 @@ class Drafter {
     return std::string(isa::name_of(entry->parameters[i].type));
   }
 
+  // What T of a template stands for in this launch.
+  void bind_template(const CudaKernel& kernel, const CudaLaunch& launch) {
+    template_types_.clear();
+    for (size_t i = 0; i < std::min(kernel.template_parameters.size(), launch.template_arguments.size()); ++i)
+      template_types_[kernel.template_parameters[i]] = launch.template_arguments[i];
+  }
+
   void add(const CudaLaunch& launch) {
     const CudaKernel& kernel = *kernel_named(launch.kernel);
+    bind_template(kernel, launch);
     DraftLaunch result;
     result.entry = kernel.name;
     compiled_remarks(kernel, result);
@@ -575,7 +588,10 @@ class Drafter {
       text +=
           "# another order. If the order cannot matter, kind = \"exact\" is the better rule; a reference in double "
           "precision\n";
-      text += fmt::format("# ({}.reference.cc) with kind = \"float\" is the best.\n", file_.stem().string());
+      text += fmt::format(
+          "# ({}.reference.cc) with kind = \"float\" is the best. Sums that cancel to nearly 0 need an `abs` as "
+          "well.\n",
+          file_.stem().string());
       text += fmt::format("kind = \"absolute\"\nrel = {}\nabs = 1e-30\nreason = \"the order of sums may differ\"\n",
                           relative.at(argument.type));
     }
@@ -608,6 +624,7 @@ class Drafter {
   std::vector<std::string> params_;
   std::map<std::string, std::string> params_of_host_;              // host name: param
   std::map<std::string, std::string> buffer_of_host_;              // host pointer: argument
+  std::map<std::string, std::string> template_types_;              // of the launch at hand
   std::map<std::string, long long> sizes_;                         // a param's value in the program
   std::set<std::string> inner_;                                    // params that the kernel is called with
   std::map<std::string, std::vector<std::string>> kernel_params_;  // a buffer's name: params of the kernel that has it

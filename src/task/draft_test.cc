@@ -101,6 +101,7 @@ TEST(CudaScan, FindsWhatIsThereAndNothingElse) {
   EXPECT_EQ(scan.kernels[0].name, "matmul");
   EXPECT_TRUE(scan.kernels[0].is_template);
   EXPECT_EQ(scan.kernels[0].parameters.size(), 6u);
+  EXPECT_EQ(scan.kernels[0].template_parameters, (std::vector<std::string>{"T", "N"}));
   EXPECT_EQ(scan.kernels[0].parameters[0].type, "T");
   EXPECT_TRUE(scan.kernels[0].parameters[0].constant);
   EXPECT_TRUE(scan.kernels[0].parameters[2].written);
@@ -112,6 +113,7 @@ TEST(CudaScan, FindsWhatIsThereAndNothingElse) {
   EXPECT_EQ(scan.kernels[2].parameters[1].type, "unsigned int");
   EXPECT_TRUE(scan.kernels[2].parameters[1].written);
   ASSERT_EQ(scan.launches.size(), 3u);
+  EXPECT_EQ(scan.launches[0].template_arguments, (std::vector<std::string>{"float", "4"}));
   EXPECT_EQ(scan.launches[0].grid.size(), 2u);
   EXPECT_EQ(scan.launches[0].block, (std::vector<std::string>{"TILE", "TILE"}));
   EXPECT_EQ(scan.launches[1].arguments.size(), 3u);
@@ -202,11 +204,14 @@ TEST(Draft, OfAHardFile) {
   EXPECT_TRUE(has(draft->plan, "`matmul` is a template"));
   EXPECT_TRUE(has(draft->plan, "stands in a loop"));
   EXPECT_TRUE(has(draft->plan, "grid = [\"ceildiv(count, 128)\"]"));
-  EXPECT_TRUE(has(draft->task, "# ? the element type `T` of `A` is not known here"));
+  EXPECT_TRUE(has(draft->task, "{ name = \"A\", kind = \"in\", type = \"f32\"")) << draft->task;
   EXPECT_TRUE(has(draft->task, "{ name = \"data\", kind = \"inout\", type = \"f16\""));
   EXPECT_TRUE(has(draft->task, "{ name = \"factor\", kind = \"scalar\", type = \"f32\", value = 0.5 }"));
   EXPECT_TRUE(has(draft->task, "[tolerance.bins]\nkind = \"exact\""));
   EXPECT_GT(draft->open.size(), 4u);
+  auto alone = draft_from_cuda("hard.cu", "template <class T> __global__ void k(T* y, int n) { y[0] = 0; }", nullptr);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_TRUE(has(alone->task, "# ? the element type `T` of `y` is not known here")) << alone->task;
 }
 
 TEST(Draft, WithoutALaunchSaysWhatIsGuessed) {
