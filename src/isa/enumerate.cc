@@ -121,7 +121,7 @@ class Writer {
         return register_name(type, i + 1, style_.typed);
       case Shape::reg: return register_name(type, i + 1, style_.typed);
       case Shape::predicate: return fmt::format("{}%p{}", style_.negate && spec.negatable ? "!" : "", i + 1);
-      case Shape::address: return spec.coordinates ? "[%d50, {%r51}]" : address_text(form_, i);
+      case Shape::address: return spec.coordinates ? coordinates(i) : address_text(form_, i);
       case Shape::vector: return vector(i, type);
       case Shape::label: return indirect() ? "P" + callee() : "L0";
       case Shape::symbol: return indirect() ? "%d60" : callee();
@@ -131,10 +131,21 @@ class Writer {
     return "";
   }
 
+  // [a, {x, y}] with as many coordinates as the slot `dim` has dimensions.
+  std::string coordinates(int i) const {
+    std::string_view dim = form_.at("dim");
+    int count = dim.size() > 1 && dim[1] >= '1' && dim[1] <= '5' ? dim[1] - '0' : 1;
+    std::string out = address_text(form_, i);
+    out.pop_back();
+    for (int n = 0; n < count; ++n) out += fmt::format("{}%r{}", n ? ", " : ", {", 50 + n);
+    return out + "}]";
+  }
+
   std::string vector(int i, Type type) const {
     int lanes = form_.operand_lanes(i);
     const OperandSpec& spec = form_.row->operands[static_cast<size_t>(i)];
-    if (lanes == 1 && spec.lanes == 0 && form_.at("vec").empty()) return register_name(type, 8 * i + 1, style_.typed);
+    if (lanes == 1 && spec.lanes == 0 && spec.n_divisor == 0 && form_.at("vec").empty())
+      return register_name(type, 8 * i + 1, style_.typed);
     std::string out = "{";
     for (int n = 0; n < lanes; ++n) {
       out += n ? ", " : "";
@@ -179,8 +190,8 @@ constexpr std::string_view kModule = R"(
 .param .align 128 .b8 plocal[1024];
 .reg .pred %p<64>;
 .reg .b16 %h<96>;
-.reg .b32 %r<128>;
-.reg .b64 %d<128>;
+.reg .b32 %r<512>;
+.reg .b64 %d<512>;
 .reg .b8 %c<64>;
 Pf: .callprototype _;
 Pfr: .callprototype (.reg .b32 _) _;
@@ -226,9 +237,9 @@ std::string frame(const std::vector<std::string>& lines, PtxVersion version, con
   if (version >= 83 && target.sm >= 70) text += ".reg .b128 %q<64>;\n";
   for (Type type :
        {Type::u16, Type::s16, Type::u32, Type::s32, Type::u64, Type::s64, Type::f32, Type::f64, Type::u8, Type::s8}) {
-    text += fmt::format(".reg .{0} %{0}_<96>;\n", name_of(type));
+    text += fmt::format(".reg .{0} %{0}_<512>;\n", name_of(type));
   }
-  if (version >= 42 && target.sm >= 53) text += ".reg .f16 %f16_<96>;\n.reg .f16x2 %f16x2_<96>;\n";
+  if (version >= 42 && target.sm >= 53) text += ".reg .f16 %f16_<96>;\n.reg .f16x2 %f16x2_<512>;\n";
   if (version >= 60) text += "BT: .branchtargets L0;\n";
   first_line = static_cast<uint32_t>(1 + std::count(text.begin(), text.end(), '\n'));
   for (const std::string& line : lines) text += line + "\n";

@@ -1,6 +1,8 @@
 // What a form (a row with its choices taken) says about itself.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "isa/table.h"
 #include "isa/type_names.h"
 
@@ -23,6 +25,16 @@ bool applies(const Form& form, const Constraint& constraint) {
     if (!holds(form, condition)) return false;
   }
   return true;
+}
+
+// The N of a shape: ".m64n128k16" gives 128.
+int columns(std::string_view shape) {
+  int n = 0;
+  for (size_t i = std::min(shape.find('n'), shape.size()) + 1; i < shape.size() && shape[i] >= '0' && shape[i] <= '9';
+       ++i) {
+    n = n * 10 + (shape[i] - '0');
+  }
+  return n;
 }
 
 // u16 to u32: the d of mul.wide.
@@ -153,7 +165,8 @@ Space Form::operand_space(int operand) const {
 int Form::operand_lanes(int operand) const {
   const OperandSpec& spec = row->operands[operand];
   if (spec.shape != Shape::vector) return 1;
-  return spec.lanes ? spec.lanes : vector_length();
+  if (spec.n_divisor) return columns(at("shape")) / spec.n_divisor;
+  return spec.lanes ? spec.lanes : vector_length() * spec.vec_times;
 }
 
 bool Form::takes_constant(int operand) const {

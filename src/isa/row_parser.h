@@ -366,16 +366,8 @@ class RowParser {
     if (eat(rest, ":")) rule(made, rest);
     if (rest.starts_with('[') && !rest.starts_with("[|")) {
       rest.remove_prefix(1);
-      std::string_view count = take_until(rest, ']');
       made.shape = Shape::vector;
-      if (count != "vec") {
-        for (char c : count) {
-          if (c < '0' || c > '9') return fail("a vector's length is a number or vec", count);
-          made.lanes = static_cast<uint8_t>(made.lanes * 10 + (c - '0'));
-        }
-      } else if (slot_named("vec") < 0) {
-        fail("[vec] without a modifier .vec", count);
-      }
+      lanes(made, take_until(rest, ']'));
     }
     if (eat(rest, "~")) made.type.relaxed = true;
     if (eat(rest, "&")) made.names_symbol = true;
@@ -396,6 +388,20 @@ class RowParser {
     }
   }
 
+  // "4", "vec", "vec*2", "n/2".
+  constexpr void lanes(OperandSpec& made, std::string_view text) {
+    std::string_view whole = text;
+    if (eat(text, "n/")) {
+      made.n_divisor = static_cast<uint8_t>(number(text, whole));
+      if (slot_named("shape") < 0) fail("[n/...] without a modifier .shape", whole);
+    } else if (eat(text, "vec")) {
+      if (eat(text, "*")) made.vec_times = static_cast<uint8_t>(number(text, whole));
+      if (slot_named("vec") < 0) fail("[vec] without a modifier .vec", whole);
+    } else {
+      made.lanes = static_cast<uint8_t>(number(text, whole));
+    }
+  }
+
   // "0..15", "32..1024%32", "4..16*2", "128".
   constexpr void constants(OperandSpec& made, std::string_view text) {
     std::string_view whole = text;
@@ -410,12 +416,13 @@ class RowParser {
 
   constexpr int64_t number(std::string_view text, std::string_view whole) {
     int64_t value = 0;
+    bool negative = eat(text, "-");
     if (text.empty()) fail("a number is missing", whole);
     for (char c : text) {
       if (c < '0' || c > '9') fail("not a number", whole);
       value = value * 10 + (c - '0');
     }
-    return value;
+    return negative ? -value : value;
   }
 
   static constexpr bool eat(std::string_view& rest, std::string_view piece) {

@@ -18,7 +18,8 @@
 //   :RULE       .SLOT the type taken in that slot; .SLOT*2 twice its width; .TYPE a fixed type; imm, label, symbol;
 //               for an address, .SLOT or .SPACE of its state space; no rule: for d and a of cvt-like rows the slot
 //               `dtype`/`atype` (operand name + "type"), else the slot `type`, else the row's only slot with types
-//   [N]         a vector {..} of N elements of that type; [vec]: as the slot `vec` says
+//   [N]         a vector {..} of N elements of that type; [vec], [vec*2]: as the slot `vec` says; [n/2]: the N of the
+//               slot `shape` over 2
 //   ~           a wider register is allowed
 //   &           special registers and symbols are allowed (mov)
 //   !           register only: no immediate

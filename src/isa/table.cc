@@ -27,6 +27,8 @@ constexpr RowText kTexts[] = {
 #include "isa/rows/synchronize.inc"
 #include "isa/rows/async.inc"
 #include "isa/rows/matrix.inc"
+#include "isa/rows/warpgroup.inc"
+#include "isa/rows/tensor.inc"
 };
 
 constexpr RowText kLaxTexts[] = {

@@ -74,7 +74,9 @@ struct OperandSpec {
   std::string_view name;  // d, a, b, c, p, as in the syntax
   Shape shape = Shape::value;
   TypeRule type;
-  uint8_t lanes = 0;          // vector: how many elements; 0: the slot `vec` says
+  uint8_t lanes = 0;  // vector: how many elements; 0: as many as the slot `vec` says, times `vec_times`
+  uint8_t vec_times = 1;
+  uint8_t n_divisor = 0;      // not 0: the N of the slot `shape` (.m64n128k16) over this many elements
   int8_t space_slot = -1;     // address: the slot that names its space; -1: `space`, or generic
   Space space = Space::none;  // address: its space where the row fixes it
   int8_t present_with =
