@@ -179,18 +179,19 @@ void convert_packed(const Op& op, const Registers& r, LaneMask active) {
   }
 }
 
+Lanewise select_packed_conversion(const Modifiers& m) {
+  return isa::is_integer(m.type) && isa::bits_of(m.type) >= 8 ? convert_packed : nullptr;
+}
+
 }  // namespace
 
 Lanewise select_any_conversion(const Modifiers& m) {
+  if (m.pack) return select_packed_conversion(m);
   if (m.other) return nullptr;
   const isa::TypeInfo &to = isa::info(m.type), &from = isa::info(m.second);
   if (to.lanes == 1 && from.lanes == 1) return scalar_number(m.type) && scalar_number(m.second) ? convert : nullptr;
   bool known = format_of(to.element) && format_of(from.element);
   return known && to.lanes == 2 && (from.lanes == 2 || m.second == Type::f32) ? convert_pair : nullptr;
-}
-
-Lanewise select_packed_conversion(const Modifiers& m) {
-  return isa::is_integer(m.type) && isa::bits_of(m.type) >= 8 ? convert_packed : nullptr;
 }
 
 }  // namespace ptxlab::simt

@@ -6,7 +6,6 @@
 namespace ptxlab::simt {
 
 Lanewise select_any_conversion(const Modifiers& modifiers);
-Lanewise select_packed_conversion(const Modifiers& modifiers);
 
 // Where a space's window lies among generic addresses.
 uint64_t window_base(isa::Space space);

@@ -40,6 +40,7 @@ constexpr Word kWords[] = {
     {".clamp", [](Modifiers& m) { m.wrap = false; }},
     {".l", [](Modifiers& m) { m.left = true; }},
     {".r", [](Modifiers& m) { m.left = false; }},
+    {".pack", [](Modifiers& m) { m.pack = true; }},
     {".shiftamt", [](Modifiers& m) { m.shift_amount = true; }},
 };
 constexpr Word kRelations[] = {

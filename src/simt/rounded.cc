@@ -271,7 +271,6 @@ const LaneBinding* scalar_bindings() {
       {"min", select_extreme<false>, Travel::whole},
       {"max", select_extreme<true>, Travel::whole},
       {"cvt", select_any_conversion, Travel::convert},
-      {"cvt.pack", select_packed_conversion, Travel::whole},
       {"cvta", select_cvta, Travel::move},
       {nullptr, nullptr, Travel::whole},
   };
