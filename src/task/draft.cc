@@ -8,6 +8,7 @@
 #include <set>
 
 #include "task/cuda_scan.h"
+#include "task/draft_text.h"
 #include "task/host_expression.h"
 
 namespace ptxlab::task {
@@ -70,20 +71,6 @@ constexpr TypeRow kTypes[] = {
     {"uint4", "u32", 4},
 };
 
-struct DraftArgument {
-  std::string name, kind, type, value;  // kind: in, out, inout, scalar
-  std::vector<std::string> shape;
-  std::vector<std::string> remarks;  // comments below the line
-};
-
-struct DraftLaunch {
-  std::string entry;
-  std::vector<std::string> grid, block;
-  std::string shared;
-  std::vector<std::string> arguments;
-  std::vector<std::string> remarks;
-};
-
 bool identifier(std::string_view text) {
   if (text.empty() || (text[0] >= '0' && text[0] <= '9')) return false;
   return std::all_of(text.begin(), text.end(),
@@ -91,9 +78,6 @@ bool identifier(std::string_view text) {
 }
 bool digits(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-bool integer_type(std::string_view type) {
-  return type[0] == 's' || type[0] == 'u' || (type[0] == 'b' && type != "bf16");
 }
 
 class Drafter {
@@ -462,25 +446,6 @@ class Drafter {
     if (count > 1) buffer.shape.push_back(std::to_string(count));
   }
 
-  // Sizes that bring out edges, for one param at a time, the others small.
-  std::vector<std::string> emulate_sizes() const {
-    static const std::vector<int> kMany{1, 31, 33, 255, 256, 257, 1009, 4099}, kFew{1, 33, 257};
-    const std::vector<int>& edges = params_.size() > 2 ? kFew : kMany;
-    std::vector<std::string> sizes;
-    for (const std::string& varied : params_) {
-      for (int edge : edges) {
-        // Sizes that the kernel itself does not know (rows of a grid) have fewer edges.
-        if (params_.size() > 1 && !inner_.count(varied) && (edge == 31 || edge > 33)) continue;
-        std::string text;
-        for (const std::string& name : params_)
-          text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, name == varied ? edge : 3);
-        sizes.push_back("{ " + text + " }");
-      }
-    }
-    if (sizes.empty()) sizes.emplace_back("{}");
-    return sizes;
-  }
-
   Draft finish() {
     std::stable_partition(params_.begin(), params_.end(),
                           [this](const std::string& name) { return !inner_.count(name); });
@@ -496,126 +461,16 @@ class Drafter {
       note(argument, fmt::format("no cudaMalloc of `{}` was found: its shape is a guess", argument.name));
     }
     if (params_.empty()) open("no integer parameter was found that could be a size");
+    const bool output = std::any_of(arguments_.begin(), arguments_.end(), [](const DraftArgument& argument) {
+      return argument.kind == "out" || argument.kind == "inout";
+    });
+    if (!output) open("no output was found among the kernel's pointers");
+    DraftParts parts{file_, compiled_, params_, inner_, sizes_, std::move(arguments_), std::move(launches_)};
     Draft draft;
-    draft.task = task_text();
-    draft.plan = plan_text();
+    draft.task = task_text(parts);
+    draft.plan = plan_text(parts);
     draft.open = std::move(open_);
     return draft;
-  }
-
-  std::string allowed() const {
-    if (!compiled_) return "";
-    std::set<std::string> words;
-    for (const ptx::Function& function : compiled_->functions) {
-      for (const ptx::Statement& statement : function.body) {
-        const ptx::Instruction* instruction = statement.instruction();
-        if (!instruction) continue;
-        for (const std::string& word : instruction->words)
-          if (word == ".approx") words.insert("approx");
-        if (!instruction->words.empty() && instruction->words[0] == "griddepcontrol") words.insert("griddepcontrol");
-        for (const ptx::Operand& operand : instruction->operands)
-          if (operand.kind == ptx::Operand::Kind::special && operand.name.find("clock") != std::string::npos)
-            words.insert("clock");
-      }
-    }
-    for (const ptx::Variable& variable : compiled_->variables)
-      if (variable.space == isa::Space::global) words.insert("state");
-    std::string text;
-    for (const std::string& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
-    return text.empty() ? "" : fmt::format("allow = [{}]  # what the kernel itself does\n", text);
-  }
-
-  static std::string quoted_list(const std::vector<std::string>& words) {
-    std::string text;
-    for (const std::string& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
-    return text;
-  }
-
-  std::string task_text() {
-    std::string text =
-        fmt::format("# A draft, made from {}. Lines with `# ?` could not be known: settle them, then run again.\n",
-                    file_.filename().string());
-    text += "schema = \"ptxlab.task/1\"\n";
-    text += fmt::format("params = [{}]\n{}arg = [\n", quoted_list(params_), allowed());
-    for (const DraftArgument& argument : arguments_) {
-      text +=
-          fmt::format("  {{ name = \"{}\", kind = \"{}\", type = \"{}\"", argument.name, argument.kind, argument.type);
-      if (argument.kind == "scalar") {
-        text += fmt::format(", value = {} }},\n", argument.value);
-      } else {
-        text += fmt::format(", shape = [{}]", quoted_list(argument.shape));
-        if (argument.kind != "out")
-          text += integer_type(argument.type) ? ", fill = [\"uniform\"]"
-                                              : ", fill = [\"normal\", \"spike\"], special = [\"nan\", \"inf\"]";
-        text += " },\n";
-        if (argument.kind != "out" && integer_type(argument.type))
-          text += fmt::format("  # if `{}` holds indices, bound them: fill = [{{ uniform = [0, \"LIMIT - 1\"] }}]\n",
-                              argument.name);
-      }
-      for (const std::string& remark : argument.remarks) text += fmt::format("  # ? {}\n", remark);
-    }
-    text += "]\n\n[sizes]\nemulate = [\n";
-    for (const std::string& size : emulate_sizes()) text += fmt::format("  {},\n", size);
-    text += "]\n";
-    std::string time;
-    for (const std::string& name : params_) {
-      const auto known = sizes_.find(name);
-      time += fmt::format("{}{} = {}", time.empty() ? "" : ", ", name,
-                          known != sizes_.end() ? known->second
-                          : params_.size() > 1  ? 4096
-                                                : 1 << 20);
-    }
-    text += fmt::format("time = [{{ {} }}]  # ? the sizes that matter to you\n", time);
-    return text + tolerances();
-  }
-
-  std::string tolerances() {
-    std::string text;
-    bool output = false;
-    for (const DraftArgument& argument : arguments_) {
-      if (argument.kind != "out" && argument.kind != "inout") continue;
-      output = true;
-      text += fmt::format("\n[tolerance.{}]\n", argument.name);
-      if (integer_type(argument.type)) {
-        text += "kind = \"exact\"\n";
-        continue;
-      }
-      const std::map<std::string, std::string> relative{{"f64", "1e-12"},     {"f32", "1e-5"},   {"f16", "0.00390625"},
-                                                        {"bf16", "0.015625"}, {"e4m3", "0.125"}, {"e5m2", "0.25"}};
-      text +=
-          "# ? The kernel itself, run on the engine, says what is right. Results differ in their last places where "
-          "sums are taken in\n";
-      text +=
-          "# another order. If the order cannot matter, kind = \"exact\" is the better rule; a reference in double "
-          "precision\n";
-      text += fmt::format(
-          "# ({}.reference.cc) with kind = \"float\" is the best. Sums that cancel to nearly 0 need an `abs` as "
-          "well.\n",
-          file_.stem().string());
-      text += fmt::format("kind = \"absolute\"\nrel = {}\nabs = 1e-30\nreason = \"the order of sums may differ\"\n",
-                          relative.at(argument.type));
-    }
-    if (!output) {
-      text +=
-          "\n# ? no output was found: one of the arguments above needs kind = \"out\" or \"inout\", and a "
-          "[tolerance.NAME]\n";
-      open("no output was found among the kernel's pointers");
-    }
-    return text;
-  }
-
-  std::string plan_text() const {
-    std::string text = fmt::format("# A draft, made from the launches in {}.\nschema = \"ptxlab.plan/1\"\n",
-                                   file_.filename().string());
-    for (const DraftLaunch& launch : launches_) {
-      text += "\n[[launch]]\n";
-      for (const std::string& remark : launch.remarks) text += fmt::format("# ? {}\n", remark);
-      text += fmt::format("entry = \"{}\"\ngrid = [{}]\nblock = [{}]\n", launch.entry, quoted_list(launch.grid),
-                          quoted_list(launch.block));
-      if (!launch.shared.empty()) text += fmt::format("shared = \"{}\"\n", launch.shared);
-      text += fmt::format("args = [{}]\n", quoted_list(launch.arguments));
-    }
-    return text;
   }
 
   std::filesystem::path file_;

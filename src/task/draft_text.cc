@@ -1,0 +1,141 @@
+#include "task/draft_text.h"
+
+#include <fmt/format.h>
+
+namespace ptxlab::task {
+namespace {
+
+std::string quoted_list(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) text += fmt::format("{}\"{}\"", text.empty() ? "" : ", ", word);
+  return text;
+}
+
+// Sizes that bring out edges, for one param at a time, the others small.
+std::vector<std::string> emulate_sizes(const DraftParts& parts) {
+  static const std::vector<int> kMany{1, 31, 33, 255, 256, 257, 1009, 4099}, kFew{1, 33, 257};
+  const std::vector<int>& edges = parts.params.size() > 2 ? kFew : kMany;
+  std::vector<std::string> sizes;
+  for (const std::string& varied : parts.params) {
+    for (int edge : edges) {
+      // Sizes that the kernel itself does not know (rows of a grid) have fewer edges.
+      if (parts.params.size() > 1 && !parts.inner.count(varied) && (edge == 31 || edge > 33)) continue;
+      std::string text;
+      for (const std::string& name : parts.params)
+        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, name == varied ? edge : 3);
+      sizes.push_back("{ " + text + " }");
+    }
+  }
+  if (sizes.empty()) sizes.emplace_back("{}");
+  return sizes;
+}
+
+void note_use(const ptx::Instruction& instruction, std::set<std::string>& words) {
+  for (const std::string& word : instruction.words)
+    if (word == ".approx") words.insert("approx");
+  if (!instruction.words.empty() && instruction.words[0] == "griddepcontrol") words.insert("griddepcontrol");
+  for (const ptx::Operand& operand : instruction.operands)
+    if (operand.kind == ptx::Operand::Kind::special && operand.name.find("clock") != std::string::npos)
+      words.insert("clock");
+}
+
+// What the kernel itself does is never held against it.
+std::string allowed(const ptx::Module* compiled) {
+  if (!compiled) return "";
+  std::set<std::string> words;
+  for (const ptx::Function& function : compiled->functions) {
+    for (const ptx::Statement& statement : function.body)
+      if (const ptx::Instruction* instruction = statement.instruction()) note_use(*instruction, words);
+  }
+  for (const ptx::Variable& variable : compiled->variables)
+    if (variable.space == isa::Space::global) words.insert("state");
+  if (words.empty()) return "";
+  return fmt::format("allow = [{}]  # what the kernel itself does\n", quoted_list({words.begin(), words.end()}));
+}
+
+std::string argument_text(const DraftArgument& argument) {
+  std::string text =
+      fmt::format("  {{ name = \"{}\", kind = \"{}\", type = \"{}\"", argument.name, argument.kind, argument.type);
+  if (argument.kind == "scalar") {
+    text += fmt::format(", value = {} }},\n", argument.value);
+  } else {
+    text += fmt::format(", shape = [{}]", quoted_list(argument.shape));
+    const bool input = argument.kind != "out", integers = integer_type(argument.type);
+    if (input)
+      text += integers ? ", fill = [\"uniform\"]" : ", fill = [\"normal\", \"spike\"], special = [\"nan\", \"inf\"]";
+    text += " },\n";
+    if (input && integers)
+      text += fmt::format("  # if `{}` holds indices, bound them: fill = [{{ uniform = [0, \"LIMIT - 1\"] }}]\n",
+                          argument.name);
+  }
+  for (const std::string& remark : argument.remarks) text += fmt::format("  # ? {}\n", remark);
+  return text;
+}
+
+std::string tolerance_text(const DraftArgument& argument, const std::string& stem) {
+  static const std::map<std::string, std::string> kRelative{{"f64", "1e-12"},      {"f32", "1e-5"},
+                                                            {"f16", "0.00390625"}, {"bf16", "0.015625"},
+                                                            {"e4m3", "0.125"},     {"e5m2", "0.25"}};
+  std::string text = fmt::format("\n[tolerance.{}]\n", argument.name);
+  if (integer_type(argument.type)) return text + "kind = \"exact\"\n";
+  text += fmt::format(
+      "# ? The kernel itself, run on the engine, says what is right. Results differ in their last places where sums "
+      "are\n"
+      "# taken in another order. If the order cannot matter, kind = \"exact\" is the better rule; a reference in "
+      "double\n"
+      "# precision ({}.reference.cc) with kind = \"float\" is the best. Sums that cancel to nearly 0 need an `abs` as "
+      "well.\n",
+      stem);
+  return text + fmt::format("kind = \"absolute\"\nrel = {}\nabs = 1e-30\nreason = \"the order of sums may differ\"\n",
+                            kRelative.at(argument.type));
+}
+
+}  // namespace
+
+bool integer_type(std::string_view type) {
+  return type[0] == 's' || type[0] == 'u' || (type[0] == 'b' && type != "bf16");
+}
+
+std::string task_text(const DraftParts& parts) {
+  std::string text =
+      fmt::format("# A draft, made from {}. Lines with `# ?` could not be known: settle them, then run again.\n",
+                  parts.file.filename().string());
+  text += fmt::format("schema = \"ptxlab.task/1\"\nparams = [{}]\n{}arg = [\n", quoted_list(parts.params),
+                      allowed(parts.compiled));
+  for (const DraftArgument& argument : parts.arguments) text += argument_text(argument);
+  text += "]\n\n[sizes]\nemulate = [\n";
+  for (const std::string& size : emulate_sizes(parts)) text += fmt::format("  {},\n", size);
+  std::string time;
+  for (const std::string& name : parts.params) {
+    const auto known = parts.sizes.find(name);
+    const long long guess = parts.params.size() > 1 ? 4096 : 1 << 20;
+    time +=
+        fmt::format("{}{} = {}", time.empty() ? "" : ", ", name, known != parts.sizes.end() ? known->second : guess);
+  }
+  text += fmt::format("]\ntime = [{{ {} }}]  # ? the sizes that matter to you\n", time);
+  bool output = false;
+  for (const DraftArgument& argument : parts.arguments) {
+    if (argument.kind != "out" && argument.kind != "inout") continue;
+    output = true;
+    text += tolerance_text(argument, parts.file.stem().string());
+  }
+  if (!output)
+    text += "\n# ? no output was found: an argument above needs kind = \"out\" or \"inout\", and a [tolerance.NAME]\n";
+  return text;
+}
+
+std::string plan_text(const DraftParts& parts) {
+  std::string text = fmt::format("# A draft, made from the launches in {}.\nschema = \"ptxlab.plan/1\"\n",
+                                 parts.file.filename().string());
+  for (const DraftLaunch& launch : parts.launches) {
+    text += "\n[[launch]]\n";
+    for (const std::string& remark : launch.remarks) text += fmt::format("# ? {}\n", remark);
+    text += fmt::format("entry = \"{}\"\ngrid = [{}]\nblock = [{}]\n", launch.entry, quoted_list(launch.grid),
+                        quoted_list(launch.block));
+    if (!launch.shared.empty()) text += fmt::format("shared = \"{}\"\n", launch.shared);
+    text += fmt::format("args = [{}]\n", quoted_list(launch.arguments));
+  }
+  return text;
+}
+
+}  // namespace ptxlab::task
