@@ -52,6 +52,19 @@ std::string forbidden(const ptx::Instruction& instruction) {
 
 }  // namespace
 
+std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& launch) {
+  if (access.variable) return "variable " + *access.variable;
+  if (!access.parameter) return "";
+  if (*access.parameter >= launch.arguments.size()) return "";
+  const auto& argument = launch.arguments[*access.parameter];
+  size_t length = 0;
+  while (length < argument.size() &&
+         (std::isalnum(static_cast<unsigned char>(argument[length])) || argument[length] == '_'))
+    ++length;
+  // "pick(...)" names several buffers.
+  return length == 0 || argument.substr(0, length) == "pick" ? "" : "buffer " + argument.substr(0, length);
+}
+
 bool writes_in(const ElementRegion& region, const Flow& flow, uint32_t reg) {
   for (uint32_t d : flow.definitions.of(reg))
     if (in_body(region, flow.definitions.all()[d].statement)) return true;
@@ -333,20 +346,6 @@ void find_accesses(ElementRegion& region, const RegionContext& context) {
 }
 
 namespace {
-
-// The buffer or variable an access is based on, as far as the kernel and the plan tell them apart; "" unknown.
-std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& launch) {
-  if (access.variable) return "variable " + *access.variable;
-  if (!access.parameter) return "";
-  if (*access.parameter >= launch.arguments.size()) return "";
-  const auto& argument = launch.arguments[*access.parameter];
-  size_t length = 0;
-  while (length < argument.size() &&
-         (std::isalnum(static_cast<unsigned char>(argument[length])) || argument[length] == '_'))
-    ++length;
-  // "pick(...)" names several buffers.
-  return length == 0 || argument.substr(0, length) == "pick" ? "" : "buffer " + argument.substr(0, length);
-}
 
 bool shared_space(const analysis::MemoryAccess& access) { return access.space == isa::Space::shared; }
 

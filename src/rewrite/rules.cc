@@ -7,7 +7,7 @@ namespace ptxlab::rewrite {
 
 // The one place that knows every rule, in the order in which a proposer tries them.
 std::span<const Rule* const> all_rules() {
-  static const std::array rules{vectorise_rule(), contract_rule()};
+  static const std::array rules{vectorise_rule(), contract_rule(), readonly_rule(), block_rule()};
   return rules;
 }
 

@@ -6,5 +6,7 @@ namespace ptxlab::rewrite {
 
 const Rule* vectorise_rule();
 const Rule* contract_rule();
+const Rule* readonly_rule();
+const Rule* block_rule();
 
 }  // namespace ptxlab::rewrite

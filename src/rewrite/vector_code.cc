@@ -85,7 +85,7 @@ class Emitter {
     e_.comment("A group that the bound cuts, and one whose addresses are not aligned, are done element by element.");
     e_.emit("add.s64", {name(end), name(at), std::to_string(width_)});
     leave_if("gt", compare_type(), name(end), name(bound_), scalar);
-    one_group(at, check_alignment(at, scalar));
+    work_on({at}, {check_alignment(at, scalar)});
     e_.emit("bra", {exit});
     e_.label(scalar);
     e_.emit(fmt::format("min.{}", compare_type()), {name(end), name(end), name(bound_)});
@@ -302,21 +302,27 @@ class Emitter {
     }
   }
 
-  void one_group(uint32_t at, const std::vector<uint32_t>& found) {
-    std::vector<std::vector<uint32_t>> elements(grouping_.accesses.size());
-    for (size_t a = 0; a < elements.size(); ++a)
-      for (int k = 0; k < width_; ++k)
-        elements[a].push_back(e_.fresh(value_type(grouping_.accesses[a], flow_.function)));
-    for (size_t a = 0; a < elements.size(); ++a)
-      if (!grouping_.accesses[a].store) vector_access(a, found[a], elements[a]);
-    auto idle = not_needed();
-    for (int k = 0; k < width_; ++k) {
-      e_.comment(fmt::format("Element {} of {}.", k + 1, width_));
-      set_index(at, k, idle);
-      copy_body(elements, k);
+  // The groups that begin at `starts`: all their loads, their bodies in order, all their stores.
+  void work_on(const std::vector<uint32_t>& starts, const std::vector<std::vector<uint32_t>>& places) {
+    using Elements = std::vector<std::vector<uint32_t>>;  // registers by access and place in the group
+    std::vector<Elements> groups(starts.size(), Elements(grouping_.accesses.size()));
+    for (size_t g = 0; g < starts.size(); ++g) {
+      for (size_t a = 0; a < grouping_.accesses.size(); ++a) {
+        const auto& access = grouping_.accesses[a];
+        for (int k = 0; k < width_; ++k) groups[g][a].push_back(e_.fresh(value_type(access, flow_.function)));
+        if (!access.store) vector_access(a, places[g][a], groups[g][a]);
+      }
     }
-    for (size_t a = 0; a < elements.size(); ++a)
-      if (grouping_.accesses[a].store) vector_access(a, found[a], elements[a]);
+    auto idle = not_needed();
+    for (size_t g = 0; g < starts.size(); ++g)
+      for (int k = 0; k < width_; ++k) {
+        e_.comment(fmt::format("Element {} of {}.", k + 1, width_));
+        set_index(starts[g], k, idle);
+        copy_body(groups[g], k);
+      }
+    for (size_t g = 0; g < starts.size(); ++g)
+      for (size_t a = 0; a < grouping_.accesses.size(); ++a)
+        if (grouping_.accesses[a].store) vector_access(a, places[g][a], groups[g][a]);
   }
 
   bool vectorised(uint32_t statement) const {
@@ -402,15 +408,39 @@ class Emitter {
     e_.emit("add.s64", {name(last), name(bound_), std::to_string(-width_)});
     e_.emit("shl.b64", {name(stride), name(step_), std::to_string(shift_)});
     auto rest = e_.fresh_label("rest");
+    if (grouping_.in_flight == 2) pairs_of_groups(at, last, stride);
     leave_if("gt", compare_type(), name(at), name(last), rest);
     auto again = e_.fresh_label("group");
     e_.label(again);
-    one_group(at, addresses(at));
+    work_on({at}, {addresses(at)});
     e_.emit("add.s64", {name(at), name(at), name(stride)});
+    repeat_while_le(at, last, again);
+    e_.label(rest);
+  }
+
+  void repeat_while_le(uint32_t at, uint32_t last, const std::string& again) {
     uint32_t p = e_.fresh(isa::Type::pred);
     e_.emit(fmt::format("setp.le.{}", compare_type()), {name(p), name(at), name(last)});
     e_.emit_if(p, false, "bra", {again});
-    e_.label(rest);
+  }
+
+  // Two groups a round, while there are two.
+  void pairs_of_groups(uint32_t at, uint32_t last, uint32_t stride) {
+    uint32_t last_pair = e_.fresh(isa::Type::b64), second = e_.fresh(isa::Type::b64);
+    e_.comment("Two groups in flight.");
+    e_.emit("sub.s64", {name(last_pair), name(last), name(stride)});
+    auto single = e_.fresh_label("single"), again = e_.fresh_label("pair");
+    // The difference may be negative, whatever the bound's type.
+    leave_if("gt", "s64", name(at), name(last_pair), single);
+    e_.label(again);
+    e_.emit("add.s64", {name(second), name(at), name(stride)});
+    auto first_places = addresses(at), second_places = addresses(second);
+    work_on({at, second}, {first_places, second_places});
+    e_.emit("add.s64", {name(at), name(second), name(stride)});
+    uint32_t p = e_.fresh(isa::Type::pred);
+    e_.emit("setp.le.s64", {name(p), name(at), name(last_pair)});
+    e_.emit_if(p, false, "bra", {again});
+    e_.label(single);
   }
 
   void tail_loop(const std::string& exit) {

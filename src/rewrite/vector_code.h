@@ -19,6 +19,7 @@ struct BodyEdit {
 // How the accesses of a region come out for groups of `width` elements.
 struct Grouping {
   int width = 1;
+  int in_flight = 1;                    // groups that a round of the loop loads before it works on the first
   std::vector<ElementAccess> accesses;  // those that become vector accesses
   uint32_t widest = 0;                  // bytes of the widest access
 };

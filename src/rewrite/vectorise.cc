@@ -16,6 +16,9 @@ namespace {
 
 using Shape = ElementRegion::Shape;
 
+// Added to a choice's width: a round of the loop has the loads of two groups in flight.
+constexpr int64_t kTwoGroups = 256;
+
 std::vector<const launch::Launch*> launches_of(const Subject& subject, const ptx::Function& entry) {
   std::vector<const launch::Launch*> found;
   for (const auto& launch : subject.plan->launches)
@@ -78,11 +81,14 @@ class Vectorise final : public Rule {
 
   std::vector<Choice> choices(const Subject& subject) const override {
     std::set<uint32_t> sizes;
+    bool loops = false;
     for (const auto& entry_name : launched_entries(subject)) {
       const auto& entry = *subject.module->function(entry_name);
       Flow flow(entry);
-      for (const auto& region : usable(subject, flow, entry).regions)
+      for (const auto& region : usable(subject, flow, entry).regions) {
         for (const auto& access : region.accesses) sizes.insert(access.bytes);
+        loops = loops || region.shape != Shape::guarded;
+      }
     }
     if (sizes.empty()) return {{"4", 4}};  // apply() then says why not
     // The width that makes the narrowest access 128 bits, then what is narrower and wider.
@@ -90,11 +96,13 @@ class Vectorise final : public Rule {
     std::vector<Choice> found;
     for (int width : {full, full / 2, full / 4, full * 2})
       if (width >= 2 && width <= 8) found.push_back({std::to_string(width), width});
+    for (int width : {full, full / 2})
+      if (loops && width >= 2 && width <= 8) found.push_back({std::to_string(width) + "x2", width + kTwoGroups});
     return found;
   }
 
   base::Result<Rewritten> apply(const Subject& subject, const Choice& choice) const override {
-    int width = static_cast<int>(choice.value);
+    const int width = static_cast<int>(choice.value % kTwoGroups), in_flight = choice.value >= kTwoGroups ? 2 : 1;
     ptx::Module module = *subject.module;
     launch::Plan plan = *subject.plan;
     std::vector<std::string> done, refused;
@@ -113,6 +121,7 @@ class Vectorise final : public Rule {
       for (const auto& region : found.regions) {
         auto grouping = group(region, entry, width);
         if (grouping.accesses.empty()) continue;
+        grouping.in_flight = in_flight;
         if (subject.constraints.vector_bytes &&
             grouping.widest > static_cast<uint32_t>(*subject.constraints.vector_bytes))
           return refusal("RW0003", fmt::format("{} elements make accesses of {} bytes, the brief allows {}", width,
@@ -132,9 +141,9 @@ class Vectorise final : public Rule {
     }
     if (done.empty()) return refusal("RW0001", "nothing to vectorise" + reasons(refused));
     Rewritten result;
-    result.name = fmt::format("vectorise-{}", width);
-    result.idea = fmt::format("{} neighbouring elements a thread in {}, accesses of up to {} bits", width, joined(done),
-                              widest * 8);
+    result.name = fmt::format("vectorise-{}{}", width, in_flight > 1 ? "x2" : "");
+    result.idea = fmt::format("{} neighbouring elements a thread in {}, accesses of up to {} bits{}", width,
+                              joined(done), widest * 8, in_flight > 1 ? ", two groups in flight" : "");
     return finish(std::move(module), plan_changed ? &plan : nullptr, std::move(result));
   }
 

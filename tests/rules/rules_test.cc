@@ -339,6 +339,30 @@ TEST(Rules, PointersThatMoveByAConstantRolledAndUnrolled) {
     }
 }
 
+TEST(Rules, ReadOnlyLoadsAndOtherBlocks) {
+  for (int64_t n : {1, 100, 1031}) {
+    auto size = static_cast<uint64_t>(n);
+    Setting add{"vector_add",
+                plan_of("vector_add", "\"ceildiv(n, 128)\"", 128, "\"a\", \"b\", \"c\", \"n\""),
+                {{"n", n}},
+                {{"n", integer("s32", n)}},
+                {{"a", size, 4, Fill::f32, 0, false},
+                 {"b", size, 4, Fill::f32, 0, false},
+                 {"c", size, 4, Fill::none, 0, true}}};
+    Setting norm{"rmsnorm",
+                 plan_of("rmsnorm", "\"m\"", 128, "\"x\", \"w\", \"y\", \"n\", \"eps\""),
+                 {{"m", 2}, {"n", n}},
+                 {{"n", integer("u32", n)}, {"eps", real(1e-6f)}},
+                 {{"x", 2 * size, 2, Fill::bf16, 0, false},
+                  {"w", size, 2, Fill::bf16, 0, false},
+                  {"y", 2 * size, 2, Fill::none, 0, true}}};
+    for (auto rule : {"readonly", "block"}) {
+      compare(file("tasks/elementwise/vector_add_f32/baseline.ptx"), add, rule, 0, Fill::f32);
+      compare(file("tasks/norm/rmsnorm_bf16/baseline.ptx"), norm, rule, 1.0 / 128, Fill::bf16);
+    }
+  }
+}
+
 TEST(Rules, ContractionStaysWithinRounding) {
   const std::string ptx = R"(.version 8.0
 .target sm_80
