@@ -112,10 +112,11 @@ void BodyParser::declaration_statement(Statement statement, std::string_view wor
   if (word == ".branchtargets") return targets_statement(std::move(statement), false);
   if (word == ".calltargets") return targets_statement(std::move(statement), true);
   if (word == ".callprototype") return prototype_statement(std::move(statement));
-  for (auto known : {".shared", ".local", ".param", ".global", ".const", ".tex", ".extern"})
+  for (auto known : {".shared", ".local", ".param", ".global", ".const"})
     if (word == known) return variable_statement(std::move(statement));
-  bool declares = word == ".visible" || word == ".entry" || word == ".func" || word == ".weak" || word == ".version" ||
-                  word == ".target" || word == ".address_size" || word == ".file" || word == ".section";
+  bool declares = word == ".visible" || word == ".entry" || word == ".func" || word == ".weak" || word == ".extern" ||
+                  word == ".version" || word == ".target" || word == ".address_size" || word == ".file" ||
+                  word == ".section";
   if (declares) {
     report_.error(Code::misplaced_directive, reader_.token().span, quoted(word) + " cannot stand inside a function",
                   "is the '}' of the function before it missing?");
@@ -147,17 +148,11 @@ void BodyParser::register_statement(Statement statement) {
 
 void BodyParser::variable_statement(Statement statement) {
   uint32_t begin = reader_.token().span.begin;
-  Linkage linkage = Linkage::internal;
-  if (reader_.at_dotted(".extern")) {
-    linkage = Linkage::external;
-    reader_.advance();
-  }
   Parser::Prefix prefix;
   if (!parser_.read_prefix(prefix)) return reader_.skip_statement();
   size_t first = function_.variables.size();
   do {
     Variable variable = parser_.variable_from(prefix);
-    variable.linkage = linkage;
     if (!parser_.read_declarator(variable)) return reader_.skip_statement();
     parser_.check_variable(variable, false);
     auto index = static_cast<uint32_t>(function_.variables.size());
@@ -364,7 +359,8 @@ void BodyParser::settle(Operand& operand) {
   using Kind = Operand::Kind;
   if (operand.kind == Kind::symbol && operand.symbol.where == SymbolRef::Where::function) {
     parser_.function_references_.push_back(&operand);
-  } else if (operand.kind == Kind::label || (operand.kind == Kind::name && operand.name[0] != '%')) {
+  } else if (operand.kind == Kind::label ||
+             (operand.kind == Kind::name && !operand.name.empty() && operand.name[0] != '%')) {
     labels_.use(operand.name, &operand, operand.span.begin);
   }
   for (auto& element : operand.elements) settle(element);

@@ -26,7 +26,7 @@ int digit(char c) {
 
 std::optional<Constant> integer(std::string_view digits, unsigned base) {
   Constant constant;
-  if (!digits.empty() && (digits.back() == 'U' || digits.back() == 'u')) {
+  if (!digits.empty() && digits.back() == 'U') {
     constant.is_unsigned = true;
     digits.remove_suffix(1);
   }

@@ -106,6 +106,20 @@ bool Parser::read_prefix_word(Prefix& prefix, std::string_view word, Span span) 
                   typed ? "" : "types are .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .bf16, .f32, .f64, .pred ...");
     return false;
   }
+  // What a register or variable can be; the other types belong to instructions.
+  isa::Kind kind = isa::info(*type).kind;
+  bool storable = kind == isa::Kind::predicate || kind == isa::Kind::bits ||
+                  (kind == isa::Kind::floating ? *type == isa::Type::f16 || *type == isa::Type::f16x2 ||
+                                                     *type == isa::Type::f32 || *type == isa::Type::f64
+                                               : isa::info(*type).lanes == 1);
+  if (!storable || (isa::bits_of(*type) < 8 && *type != isa::Type::pred)) {
+    report_.error(Code::bad_declaration, span,
+                  quoted(word) + " is a type of instructions, not of registers and variables",
+                  fmt::format("declare it .b{}", std::max(8, isa::bits_of(*type))));
+    return false;
+  }
+  if (*type == isa::Type::b128 && module_.version != 0 && module_.version < 83)
+    report_.error(Code::gate, span, ".b128 needs PTX ISA 8.3 or later", "write .version 8.3");
   prefix.type = *type;
   return true;
 }
@@ -177,7 +191,9 @@ void Parser::convert(const Variable& variable, const Constant& value, Initialize
                   "declare it as .b16 or .b32 and give the bit pattern");
     return;
   }
-  if (floating_type != value.floating && !variable.opaque.size()) {
+  // Bits take either: 1.5 is a single in .b32 and a double in .b64.
+  bool bits = variable.type == isa::Type::b32 || variable.type == isa::Type::b64;
+  if (floating_type != value.floating && !(bits && value.floating)) {
     report_.error(Code::immediate_kind, span,
                   fmt::format("the initial value of a .{} variable is {}", isa::name_of(variable.type),
                               floating_type ? "a floating constant" : "an integer"),
@@ -185,7 +201,7 @@ void Parser::convert(const Variable& variable, const Constant& value, Initialize
     return;
   }
   element.bits = value.bits;
-  if (variable.type == isa::Type::f32)
+  if (value.floating && isa::bits_of(variable.type) == 32)
     element.bits = std::bit_cast<uint32_t>(static_cast<float>(std::bit_cast<double>(value.bits)));
 }
 
@@ -217,9 +233,15 @@ bool Parser::read_initializer_element(const Variable& variable, Initializer& ini
       return false;
     }
     std::string_view name = reader_.text();
-    if (!names_.contains(name) && name != variable.name) {
+    if (!names_.contains(name)) {
       report_.error(Code::undeclared_name, reader_.token().span, quoted(name) + " is not declared before its use here",
                     "declare the variable or function above");
+    }
+    if (element.mask == 0 && isa::bits_of(variable.type) < 64) {
+      report_.error(
+          Code::bad_declaration, reader_.token().span,
+          fmt::format("an address has 64 bits, {} is .{}", quoted(variable.name), isa::name_of(variable.type)),
+          "declare it .u64");
     }
     element.symbol = name;
     reader_.advance();
@@ -237,9 +259,16 @@ bool Parser::read_initializer_element(const Variable& variable, Initializer& ini
 bool Parser::read_initializer(Variable& variable) {
   uint32_t begin = reader_.token().span.begin;
   Span place = reader_.token().span;
+  if (!variable.opaque.empty()) {  // .texref t = {width = 4, ...}: kept as text
+    while (!reader_.at_end() && !reader_.at(';') && !reader_.at('}')) reader_.advance();
+    reader_.accept('}');
+    variable.init = Initializer{{}, reader_.slice(begin)};
+    return true;
+  }
   Initializer initializer;
   auto extents = extents_of(variable);
   std::vector<size_t> starts;  // where each open brace began
+  uint64_t outermost = 0;      // values and braces directly inside the first brace
   bool braces = reader_.at('{');
   for (;;) {
     if (reader_.at('{')) {
@@ -248,11 +277,14 @@ bool Parser::read_initializer(Variable& variable) {
                       "the initialiser has more braces than the variable has dimensions");
         return false;
       }
+      if (starts.size() == 1) ++outermost;
       starts.push_back(initializer.elements.size());
       reader_.advance();
       if (!reader_.at('}')) continue;
     } else if (!read_initializer_element(variable, initializer)) {
       return false;
+    } else if (starts.size() == 1) {
+      ++outermost;
     }
     while (!starts.empty() && reader_.at('}')) {
       reader_.advance();
@@ -272,10 +304,15 @@ bool Parser::read_initializer(Variable& variable) {
   }
   if (!braces && !extents.empty()) {
     report_.error(Code::bad_declaration, place, "the initial values of an array or vector stand in braces");
-  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0) &&
-             initializer.elements.size() > extents[0]) {
-    report_.error(Code::bad_declaration, place,
-                  fmt::format("{} initial values for {} elements", initializer.elements.size(), extents[0]));
+  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0)) {
+    uint64_t room = variable.dims.empty() ? static_cast<uint64_t>(variable.vector) : variable.dims[0];
+    if (outermost > room || initializer.elements.size() > extents[0]) {
+      report_.error(
+          Code::bad_declaration, place,
+          fmt::format("{} initial values for {} elements", std::max<uint64_t>(outermost, initializer.elements.size()),
+                      outermost > room ? room : extents[0]),
+          variable.dims.size() > 1 ? "each row has braces of its own" : "");
+    }
   }
   initializer.text = reader_.slice(begin);
   variable.init = std::move(initializer);
@@ -294,6 +331,10 @@ void Parser::check_variable(const Variable& variable, bool at_module_level) {
   bool open = !variable.dims.empty() && variable.dims[0] == 0;
   if (open && !variable.init && variable.linkage != Linkage::external && variable.space != Space::param)
     wrong(quoted(variable.name) + " has no size", "give its dimension, or declare it .extern");
+  if (variable.init && variable.linkage == Linkage::external) wrong("an external variable has no initial value");
+  constexpr uint64_t kConstantBank = 65536;
+  if (variable.space == Space::constant && variable.bytes() > kConstantBank)
+    wrong(fmt::format("constant memory holds {} bytes, this takes {}", kConstantBank, variable.bytes()), "use .global");
   if (at_module_level && (variable.space == Space::local || variable.space == Space::param))
     wrong(fmt::format(".{} variables belong inside a function", isa::name_of(variable.space)));
 }
@@ -302,12 +343,16 @@ void Parser::check_variable(const Variable& variable, bool at_module_level) {
 bool Parser::read_register_declaration(RegisterDeclaration& declaration) {
   Prefix prefix;
   if (!read_prefix(prefix)) return false;
-  if (prefix.align || prefix.ptr_space || !prefix.opaque.empty()) {
+  if (prefix.ptr_space || !prefix.opaque.empty()) {  // an alignment means nothing here and does no harm
     report_.error(Code::bad_declaration, reader_.token().span, "a register has a type and a name, nothing else");
     return false;
   }
   declaration.type = prefix.type;
   declaration.vector = prefix.vector;
+  if (prefix.vector > 1 && prefix.type == isa::Type::pred) {
+    report_.error(Code::bad_declaration, reader_.token().span, "there are no vectors of predicates");
+    return false;
+  }
   do {
     if (!reader_.at(Token::Kind::word)) {
       reader_.unexpected("a register's name");

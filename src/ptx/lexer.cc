@@ -13,7 +13,7 @@ constexpr std::array<uint8_t, 256> classes() {
   for (int c = 'a'; c <= 'z'; ++c) table[c] = table[c - 'a' + 'A'] = kNameStart | kNameRest;
   for (int c = '0'; c <= '9'; ++c) table[c] = kDigit | kNameRest;
   for (char c : {'_', '$'}) table[static_cast<uint8_t>(c)] = kNameStart | kNameRest;
-  for (char c : {' ', '\t', '\r', '\n', '\f', '\v'}) table[static_cast<uint8_t>(c)] = kSpace;
+  for (char c : {' ', '\t', '\r', '\n'}) table[static_cast<uint8_t>(c)] = kSpace;
   for (char c : std::string_view("%()[]{}<>,;:.@!|&^~?=+-*/")) table[static_cast<uint8_t>(c)] |= kMark;
   return table;
 }

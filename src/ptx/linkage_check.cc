@@ -18,10 +18,11 @@ bool is_provided(std::string_view name) {
   return std::find(std::begin(kProvided), std::end(kProvided), name) != std::end(kProvided);
 }
 
-const Directive* prototype_of(const Function& function, const Operand& label) {
+// The directive behind a label that stands before `statement`.
+const Directive* directive_at(const Function& function, const Operand& label, size_t statement) {
   if (label.kind != Operand::Kind::label || label.id >= function.labels.size()) return nullptr;
   int32_t at = function.labels[label.id].statement;
-  if (at < 0 || static_cast<size_t>(at) + 1 >= function.body.size()) return nullptr;
+  if (at < 0 || static_cast<size_t>(at) + 1 >= statement) return nullptr;
   return std::get_if<Directive>(&function.body[static_cast<size_t>(at) + 1].what);
 }
 
@@ -79,7 +80,17 @@ class ListCheck {
 
 }  // namespace
 
-void check_call(const Module& module, const Function& function, const Instruction& instruction, Report& report) {
+void check_call(const Module& module, const Function& function, size_t statement, Report& report) {
+  const Instruction& instruction = *function.body[statement].instruction();
+  if (instruction.form.row->opcode == "brx.idx") {
+    const Operand& table = instruction.operands.back();
+    const Directive* targets = directive_at(function, table, statement);
+    if (table.kind == Operand::Kind::label && !(targets && targets->text.starts_with(".branchtargets"))) {
+      report.error(Code::operand_kind, table.span,
+                   fmt::format("{} is no list of branch targets above this", quoted(table.name)),
+                   "write before it: " + table.name + ": .branchtargets L0, L1;");
+    }
+  }
   if (!instruction.form.row->effects.call) return;
   const Operand *results = nullptr, *target = nullptr, *arguments = nullptr, *prototype = nullptr;
   for (const Operand& operand : instruction.operands) {
@@ -112,8 +123,14 @@ void check_call(const Module& module, const Function& function, const Instructio
                  "name a .callprototype or .calltargets as the last operand");
     return;
   }
-  if (const Directive* declared = prototype_of(function, *prototype);
-      declared && declared->text.starts_with(".callprototype")) {
+  const Directive* declared = directive_at(function, *prototype, statement);
+  if (!declared) {
+    report.error(Code::missing_prototype, prototype->span,
+                 fmt::format("{} is no prototype above this call", quoted(prototype->name)),
+                 "write before it: " + prototype->name + ": .callprototype ...;");
+    return;
+  }
+  if (declared->text.starts_with(".callprototype")) {
     std::string name = quoted(prototype->name);
     ListCheck lists(module, function, name, report);
     if (lists.run("result", results, declared->results, target->span))
@@ -142,8 +159,11 @@ void check_linkage(const Module& module, Report& report) {
   for (const auto& variable : module.variables) {
     if (variable.linkage != Linkage::external || variable.space == isa::Space::shared || variables[variable.name])
       continue;
-    report.warning(Code::unresolved_extern, variable.span, fmt::format("nothing defines {}", quoted(variable.name)),
-                   "ptxas ignores .extern here and makes a variable of zeros");
+    bool constant = variable.space == isa::Space::constant;
+    report.add(Code::unresolved_extern, constant ? base::Severity::error : base::Severity::warning, variable.span,
+               fmt::format("nothing defines {}", quoted(variable.name)),
+               constant ? "define it in this module: there is no linking"
+                        : "ptxas ignores .extern here and makes a variable of zeros");
     variables[variable.name] = true;
   }
 }

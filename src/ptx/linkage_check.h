@@ -5,7 +5,8 @@
 
 namespace ptxlab::ptx {
 
-void check_call(const Module& module, const Function& function, const Instruction& instruction, Report& report);
+// `statement` is the instruction's index in function.body: prototypes and branch tables stand before their use.
+void check_call(const Module& module, const Function& function, size_t statement, Report& report);
 
 // Names of the whole module: external variables, functions declared and never defined.
 void check_linkage(const Module& module, Report& report);

@@ -42,9 +42,11 @@ void BodyParser::bind(Operand& operand, std::string_view name) {
       operand.id = *special;
       return;
     }
-    scope_.report_unknown(name, operand.span);
-    operand.name = name;
-    return;
+    if (!branch_) {
+      scope_.report_unknown(name, operand.span);
+      operand.name = name;
+      return;
+    }
   }
   operand.name = name;
   if (auto found = parser_.names_.find(name); found != parser_.names_.end() && !branch_) {
@@ -66,7 +68,7 @@ bool BodyParser::read_word(Operand& operand) {
   }
   bind(operand, name);
   reader_.advance();
-  if (reader_.at(Token::Kind::dotted) && reader_.adjacent()) {
+  if (reader_.at(Token::Kind::dotted)) {
     operand.component = component_named(reader_.text());
     if (operand.component < 0) {
       report_.error(Code::component, reader_.token().span, "there is no component " + quoted(reader_.text()),
@@ -179,7 +181,10 @@ bool BodyParser::read_operand(Operand& operand, int depth) {
   }
   uint32_t begin = reader_.token().span.begin;
   operand.span = reader_.token().span;
-  if (reader_.at('!')) {
+  bool constant = at_constant(reader_);
+  if (reader_.at('!') && (reader_.following() == '(' || (reader_.following() >= '0' && reader_.following() <= '9'))) {
+    constant = true;  // !1 is a constant expression
+  } else if (reader_.at('!')) {
     reader_.advance();
     operand.negated = true;
     if (!reader_.at(Token::Kind::word)) {
@@ -193,7 +198,7 @@ bool BodyParser::read_operand(Operand& operand, int depth) {
     ok = read_list(operand, '{', '}', depth);
   } else if (reader_.at('[')) {
     ok = read_address(operand, depth);
-  } else if (at_constant(reader_) && !(call_ && reader_.at('('))) {
+  } else if (constant && !(call_ && reader_.at('('))) {
     ok = read_number(operand);
   } else if (reader_.at('(')) {
     operand.kind = Kind::list;

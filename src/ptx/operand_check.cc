@@ -135,6 +135,9 @@ Maybe OperandCheck::special(const Form& form, int index, const Operand& operand)
                    fmt::format("{} cannot read the special register {}", form.row->opcode, special.name),
                    "copy it first: mov.u32 %r, " + std::string(special.name) + (special.components > 1 ? ".x" : ""),
                    false};
+  bool headed = module_.version != 0 && module_.target.sm != 0;
+  if (auto refusal = headed ? isa::refusal(special.gate, module_.version, module_.target) : ""; !refusal.empty())
+    return Problem{Code::gate, operand.span, fmt::format("{} {}", special.name, refusal), "", false};
   if (operand.component >= 0 && (special.components == 1 || operand.component >= special.components))
     return Problem{Code::component, operand.span, fmt::format("{} has no such component", special.name), "", false};
   if (special.components > 1 && operand.component < 0) {

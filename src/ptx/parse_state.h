@@ -61,7 +61,6 @@ class Parser {
   void variables(Linkage linkage, uint32_t begin, Trivia trivia);
   void function(Linkage linkage, uint32_t begin, Trivia trivia);
   bool function_header(Function& function);
-  void check_function_directive(const Function& function, std::string_view word, Span span);
   void declare_function(uint32_t index);
   void add_variable(Variable variable, Trivia trivia);
   void skip_item();

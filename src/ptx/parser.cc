@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/nearest.h"
+#include "ptx/function_check.h"
 #include "ptx/parse_state.h"
 
 namespace ptxlab::ptx {
@@ -87,7 +88,10 @@ void Parser::header() {
         break;
       }
       reader_.advance();
-      if (auto target = isa::target_named(word)) {
+      // ptxas takes the virtual architecture's name for the real one's.
+      std::string name(word);
+      if (name.starts_with("compute_")) name.replace(0, 7, "sm");
+      if (auto target = isa::target_named(name)) {
         module_.target = *target;
         auto since = isa::first_version(*target);
         if (module_.version && since > module_.version) {
@@ -157,8 +161,10 @@ void Parser::item() {
   else
     linked = false;
   if (linked) reader_.advance();
+  if (linkage == Linkage::common && (reader_.at_dotted(".entry") || reader_.at_dotted(".func")))
+    report_.error(Code::misplaced_directive, reader_.token().span, ".common is for variables", "write .weak");
   if (reader_.at_dotted(".entry") || reader_.at_dotted(".func")) return function(linkage, begin, std::move(trivia));
-  for (auto word : {".global", ".const", ".shared", ".local", ".param", ".tex"})
+  for (auto word : {".global", ".const", ".shared", ".local", ".param"})
     if (reader_.at_dotted(word)) return variables(linkage, begin, std::move(trivia));
   if (linked) {
     reader_.unexpected(".func, .entry or a variable");
@@ -266,41 +272,14 @@ void Parser::variables(Linkage linkage, uint32_t, Trivia trivia) {
   add_variable(std::move(read.front()), std::move(trivia));
 }
 
-// .maxntid and its like, behind the parameters.
-void Parser::check_function_directive(const Function& function, std::string_view word, Span span) {
-  constexpr std::string_view kKnown[] = {".maxntid",
-                                         ".reqntid",
-                                         ".maxnreg",
-                                         ".minnctapersm",
-                                         ".maxnctapersm",
-                                         ".noreturn",
-                                         ".pragma",
-                                         ".explicitcluster",
-                                         ".maxclusterrank",
-                                         ".language",
-                                         ".reqnctapercluster",
-                                         ".blocksareclusters",
-                                         ".abi_preserve",
-                                         ".abi_preserve_control"};
-  if (std::find(std::begin(kKnown), std::end(kKnown), word) == std::end(kKnown)) {
-    auto near = word.size() < 64 ? base::nearest(word, std::span<const std::string_view>(kKnown)) : "";
-    report_.error(Code::unknown_directive, span, "there is no directive " + quoted(word),
-                  near.empty() ? "" : "did you mean " + near + "?");
-  }
-  bool maximum = word == ".maxntid", required = word == ".reqntid";
-  if ((maximum && !function.directive(".reqntid").empty()) || (required && !function.directive(".maxntid").empty()))
-    report_.error(Code::bad_directive, span, ".maxntid and .reqntid exclude each other", "keep one of them");
-}
-
 bool Parser::function_header(Function& function) {
   using Kind = Token::Kind;
   function.entry = reader_.text() == ".entry";
   reader_.advance();
-  while (reader_.at(Kind::dotted)) {  // .attribute(...), .noreturn
+  while (reader_.at_dotted(".attribute")) {
     uint32_t begin = reader_.token().span.begin;
-    bool attribute = reader_.text() == ".attribute";
     reader_.advance();
-    if (attribute && reader_.at('(')) {
+    if (reader_.at('(')) {
       while (!reader_.at_end() && !reader_.at(')')) reader_.advance();
       reader_.accept(')');
     }
@@ -318,7 +297,7 @@ bool Parser::function_header(Function& function) {
   while (reader_.at(Kind::dotted)) {
     uint32_t begin = reader_.token().span.begin;
     bool pragma = reader_.text() == ".pragma";
-    check_function_directive(function, reader_.text(), reader_.token().span);
+    Span word = reader_.token().span;
     reader_.advance();
     if (pragma) {
       while (reader_.at(Kind::string) || reader_.at(',')) reader_.advance();
@@ -329,7 +308,9 @@ bool Parser::function_header(Function& function) {
       } while (reader_.accept(','));
     }
     function.directives.push_back(reader_.slice(begin));
+    check_function_directive(function, function.directives.size() - 1, word, module_.version, module_.target, report_);
   }
+  check_signature(function, report_);
   return true;
 }
 

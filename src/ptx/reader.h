@@ -27,8 +27,6 @@ class Reader {
   bool at_dotted(std::string_view word) const { return token_.kind == Token::Kind::dotted && text() == word; }
   // The character right after the current token: tells `<<` from `< <` and `a.x` from `a .x`.
   char following() const { return token_.span.end < source_.size() ? source_[token_.span.end] : '\0'; }
-  // The token stands right behind the one before, with nothing between them.
-  bool adjacent() const { return token_.span.begin == previous_end_; }
   uint32_t previous_end() const { return previous_end_; }
 
   void advance();

@@ -62,10 +62,8 @@ class Verifier {
   base::Findings run() {
     for (Function& function : module_.functions) {
       OperandCheck operands(module_, function);
-      for (Statement& statement : function.body) {
-        if (Instruction* instruction = statement.instruction()) verify(function, operands, *instruction);
-        if (report_.full()) break;
-      }
+      for (size_t i = 0; i < function.body.size() && !report_.full(); ++i)
+        if (function.body[i].instruction()) verify(function, operands, i);
     }
     check_linkage(module_, report_);
     add_hints(module_, report_);
@@ -76,7 +74,7 @@ class Verifier {
   // The module says for which version and target it is: without, nothing is gated.
   bool headed() const { return module_.version != 0 && module_.target.sm != 0; }
   const Known& known(const Instruction& instruction);
-  void verify(const Function& function, const OperandCheck& operands, Instruction& instruction);
+  void verify(Function& function, const OperandCheck& operands, size_t statement);
   void refuse(const Instruction& instruction, std::string_view what, std::string_view refusal);
   void no_form(const Instruction& instruction, const isa::Match& match);
   void report(const Problem& problem);
@@ -198,7 +196,8 @@ std::optional<Problem> Verifier::operand_problem(const OperandCheck& operands, c
   return warning;
 }
 
-void Verifier::verify(const Function& function, const OperandCheck& operands, Instruction& instruction) {
+void Verifier::verify(Function& function, const OperandCheck& operands, size_t statement) {
+  Instruction& instruction = *function.body[statement].instruction();
   if (instruction.guard && function.registers[instruction.guard->reg].type != isa::Type::pred) {
     const Register& guard = function.registers[instruction.guard->reg];
     report_.error(Code::guard_not_predicate, instruction.guard->span,
@@ -236,7 +235,7 @@ void Verifier::verify(const Function& function, const OperandCheck& operands, In
   if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty())
     refuse(instruction, std::string(instruction.form.row->opcode) + isa::spelling(instruction.form), refusal);
   check_memory(operands, instruction, best_arguments, report_);
-  check_call(module_, function, instruction, report_);
+  check_call(module_, function, statement, report_);
 }
 
 }  // namespace
