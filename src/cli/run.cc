@@ -221,7 +221,8 @@ std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector
     bool writable = buffer.role != launch::ResolvedBuffer::Role::in;
     size_t at = memory.allocate(buffer.name, buffer.bytes, buffer.init, writable);
     if (i < buffers.arguments.size() && buffer.init == launch::ResolvedBuffer::Init::data)
-      memory.allocation(at).data = arguments[buffers.arguments[i]].bytes;
+      const auto& bytes = arguments[buffers.arguments[i]].bytes;
+      memory.allocation(at).data.assign(bytes.begin(), bytes.end());
     allocations.push_back(at);
   }
   return allocations;

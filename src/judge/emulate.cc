@@ -41,11 +41,12 @@ void collect(CaseRun& run, const simt::Memory& memory, const std::vector<size_t>
     switch (plan.buffers[i].role) {
       case ResolvedBuffer::Role::out:
       case ResolvedBuffer::Role::inout:
-        run.outputs[i] = allocation.data;
+        run.outputs[i].assign(allocation.data.begin(), allocation.data.end());
         run.defined[i] = allocation.defined;
         break;
       case ResolvedBuffer::Role::in:
-        if (allocation.data != data.inputs[i]) run.modified.push_back(plan.buffers[i].name);
+        if (!std::equal(allocation.data.begin(), allocation.data.end(), data.inputs[i].begin(), data.inputs[i].end()))
+          run.modified.push_back(plan.buffers[i].name);
         break;
       case ResolvedBuffer::Role::scratch: break;
     }

@@ -21,7 +21,7 @@ using record::OutcomeName;
 
 std::string kernel(const std::string& entry, const std::string& body = "", const std::string& declarations = "") {
   return ".version 7.8\n.target sm_80\n.address_size 64\n" + declarations + ".visible .entry " + entry +
-         "(.param .u64 x, .param .u64 y, .param .u32 n)\n{\n  .reg .b32 %r<4>;\n  .reg .b64 %rd<4>;\n" + body +
+         "(.param .u64 x, .param .u64 y, .param .u32 n)\n{\n  .reg .pred %p<2>;\n  .reg .f32 %f<2>;\n  .reg .b32 %r<4>;\n  .reg .b64 %rd<4>;\n" + body +
          "  ret;\n}\n";
 }
 
@@ -258,9 +258,9 @@ TEST_F(JudgeTest, CheckErrorsThatPtxasDoesNotShareAreNobodysFaultYet) {
   auto verdict = judge("right", "  add.u32 %r1, %r2;\n", "", with);
   EXPECT_EQ(verdict.outcome, OutcomeName::infrastructure) << record::text(verdict, {});
   EXPECT_TRUE(has(verdict, GateName::check, "JDG0004"));
-  // Where ptxas is known to be too lax, the check warns.
-  auto lax = judge("right", "  st.shared.u32 [s+64], %r1;\n", ".shared .align 4 .b8 s[64];\n", with);
-  EXPECT_EQ(lax.outcome, OutcomeName::unverified) << record::text(lax, {});
+  // Where ptxas is known to be too lax, the check is believed.
+  auto lax = judge("right", "  testp.f32 %p1, %f1;\n", "", with);
+  EXPECT_EQ(lax.outcome, OutcomeName::malformed) << record::text(lax, {});
 }
 
 TEST_F(JudgeTest, WithRealPtxasTheSameCodeIsTheSame) {

@@ -1,11 +1,14 @@
 // Device memory of one run: guarded allocations in a 64-bit address space, with a definedness bit for each bit.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "launch/resolved.h"
@@ -25,12 +28,36 @@ inline constexpr uint64_t kLocalWindow = uint64_t{0x7f50} << 32;
 inline constexpr uint64_t kParamWindow = uint64_t{0x7f60} << 32;
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 32;
 
+// Zeroed bytes whose pages are made when they are first touched: a launch of a few CTAs over buffers of gigabytes costs what
+// those CTAs touch. New elements are the zeros that calloc gives, so a vector of these only grows once, from empty.
+template <class T>
+struct ZeroedPages {
+  using value_type = T;
+  ZeroedPages() = default;
+  template <class U>
+  ZeroedPages(const ZeroedPages<U>&) {}
+  T* allocate(size_t count) {
+    void* pages = std::calloc(count, sizeof(T));
+    if (!pages) throw std::bad_alloc();
+    return static_cast<T*>(pages);
+  }
+  void deallocate(T* pages, size_t) { std::free(pages); }
+  template <class U>
+  void construct(U*) {}
+  template <class U, class... Arguments>
+  void construct(U* at, Arguments&&... arguments) {
+    ::new (static_cast<void*>(at)) U(std::forward<Arguments>(arguments)...);
+  }
+  friend bool operator==(const ZeroedPages&, const ZeroedPages&) { return true; }
+};
+using Bytes = std::vector<uint8_t, ZeroedPages<uint8_t>>;
+
 struct Allocation {
   std::string name;  // the buffer's name in the task, for messages
   uint64_t address = 0;
   uint64_t bytes = 0;
   bool writable = true;
-  std::vector<uint8_t> data;
+  Bytes data;
   // A byte for each byte of data, a bit for each bit: 0xff wholly defined, 0 not at all; what lies between has
   // undefined bits. Empty: all defined.
   std::vector<uint8_t> defined;
