@@ -220,9 +220,10 @@ std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector
     const auto& buffer = plan.buffers[i];
     bool writable = buffer.role != launch::ResolvedBuffer::Role::in;
     size_t at = memory.allocate(buffer.name, buffer.bytes, buffer.init, writable);
-    if (i < buffers.arguments.size() && buffer.init == launch::ResolvedBuffer::Init::data)
+    if (i < buffers.arguments.size() && buffer.init == launch::ResolvedBuffer::Init::data) {
       const auto& bytes = arguments[buffers.arguments[i]].bytes;
       memory.allocation(at).data.assign(bytes.begin(), bytes.end());
+    }
     allocations.push_back(at);
   }
   return allocations;

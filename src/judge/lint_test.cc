@@ -1,0 +1,62 @@
+// The repository's tasks pass their own lint, and a task that cannot say no does not.
+#include "judge/lint.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+namespace ptxlab::judge {
+namespace {
+
+task::Task task_named(const std::string& name) {
+  auto task = task::find_task(name, std::filesystem::path(PTXLAB_SOURCE_DIR) / "tasks");
+  EXPECT_TRUE(task);
+  return *task;
+}
+
+bool has(const LintReport& report, std::string_view code) {
+  return std::any_of(report.findings.begin(), report.findings.end(), [&](const auto& f) { return f.code == code; });
+}
+
+TEST(Lint, VectorAddIsFitToJudge) {
+  auto report = lint(task_named("elementwise/vector_add_f32"), {});
+  EXPECT_TRUE(report.ok()) << text(report);
+  EXPECT_GT(report.rows.size(), 8u);
+  EXPECT_NE(text(report).find("mutant"), std::string::npos);
+}
+
+TEST(Lint, ALooseToleranceLetsMutantsPass) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate.resize(2);
+  task.random_count = 0;
+  auto& tolerance = task.tolerances.at("c");
+  tolerance.kind = task::Tolerance::Kind::absolute;
+  tolerance.abs = 1e38;
+  for (auto& argument : task.arguments) argument.special.clear();
+  auto report = lint(task, {});
+  EXPECT_FALSE(report.ok());
+  EXPECT_TRUE(has(report, "LINT0003")) << text(report);
+}
+
+TEST(Lint, ASkipHasToNameAMutant) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate.resize(2);
+  task.random_count = 0;
+  task.mutant_skips = {{"zeroes", "a slip of the pen"}};
+  EXPECT_TRUE(has(lint(task, {}), "LINT0004"));
+}
+
+TEST(Lint, AnInputThatDoesNotMatterIsNamed) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate.resize(3);
+  task.random_count = 0;
+  // A third input that the kernel never gets.
+  task::Argument unused = task.arguments[0];
+  unused.name = "unused";
+  task.arguments.push_back(unused);
+  auto report = lint(task, {});
+  EXPECT_TRUE(has(report, "LINT0002")) << text(report);
+}
+
+}  // namespace
+}  // namespace ptxlab::judge
