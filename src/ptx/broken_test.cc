@@ -107,7 +107,7 @@ const Broken kBroken[] = {
     {"PTX0600",
      "~.version 7.0\n.target sm_80\n.address_size 64\n.entry k() { .reg .b32 %r; mov.u32 %r, %cluster_ctaid.x; ret; "
      "}\n",
-     4, 41},
+     4, 40},
     {"PTX0301", "brx.idx %r1, T; T: .branchtargets L; L:", kLine, 14},
     {"PTX0502", "call %d1, (), T; T: .callprototype _ ();", kLine, 15},
     {"PTX0200", "frob.s32 %r1, %r2;", kLine, 1},
