@@ -114,7 +114,9 @@ class Writer {
     Type type = type_of(i);
     if (spec.sink_only || (style_.sink && spec.sink_allowed && spec.shape != Shape::vector && !second_half(i)))
       return "_";
-    if (!spec.sample.empty()) return std::string(spec.sample);
+    if (!spec.sample.empty()) {
+      return spec.shape == Shape::address ? fmt::format("[{}]", spec.sample) : std::string(spec.sample);
+    }
     switch (spec.shape) {
       case Shape::value:
         if (style_.immediate == i) return constant_text(spec, type);

@@ -388,13 +388,19 @@ void explain(std::span<const std::string_view> words, const std::vector<const In
 
 namespace {
 
-// ptxas takes it all the same: a row of the closed list, or a form with a modifier that stands twice.
+// ptxas takes it all the same: a row of the closed list, a modifier that stands twice, a missing .aligned.
 bool is_lax(std::span<const std::string_view> words, std::span<const Token> tokens) {
   const Index& index = the_index();
   if (auto found = index.lax_by_first_word.find(words[0]); found != index.lax_by_first_word.end()) {
     for (const IndexedRow& row : found->second) {
       if (names_row(row, words) && Assignment(row, tokens.subspan(row.name.size())).complete()) return true;
     }
+  }
+  bool forgives = words[0] == "wgmma" || words[0] == "tcgen05";
+  if (forgives && std::find(words.begin(), words.end(), ".aligned") == words.end()) {
+    std::vector<std::string_view> aligned(words.begin(), words.end());
+    aligned.push_back(".aligned");
+    return !match(aligned).forms.empty();
   }
   for (size_t i = 1; i < words.size(); ++i) {
     bool twice = std::find(words.begin() + 1, words.begin() + static_cast<std::ptrdiff_t>(i), words[i]) !=

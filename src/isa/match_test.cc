@@ -93,7 +93,7 @@ TEST_P(MatchRefuses, AndSaysWhy) {
 }
 
 constexpr Refused kRefused[] = {
-    {"ad.f32", 0, "unknown instruction 'ad'", "add"},
+    {"muul.f32", 0, "unknown instruction 'muul'", "mul"},
     {"fam.rn.f32", 0, "unknown instruction 'fam'", "fma"},
     {"add.fzt.f32", 1, "unknown modifier '.fzt'", ".ftz"},
     {"add", 0, "a type is missing", ""},

@@ -27,8 +27,10 @@ constexpr RowText kTexts[] = {
 #include "isa/rows/synchronize.inc"
 #include "isa/rows/async.inc"
 #include "isa/rows/matrix.inc"
+#include "isa/rows/wmma.inc"
 #include "isa/rows/warpgroup.inc"
 #include "isa/rows/tensor.inc"
+#include "isa/rows/tcgen05.inc"
 };
 
 constexpr RowText kLaxTexts[] = {
