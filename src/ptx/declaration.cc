@@ -55,24 +55,53 @@ std::optional<uint32_t> Parser::read_count(std::string_view what) {
   return static_cast<uint32_t>(value->bits);
 }
 
+bool Parser::read_alignment(Prefix& prefix, Span span) {
+  bool typed = prefix.type != isa::Type::none || !prefix.opaque.empty();
+  if (typed && !prefix.ptr_space) {
+    report_.error(Code::misplaced_directive, span, ".align stands before the type", "write .align N .b32 name");
+    return false;
+  }
+  auto value = read_count("an alignment in bytes");
+  if (!value) return false;
+  if (!is_power_of_two(*value)) {
+    report_.error(Code::bad_declaration, span, fmt::format("an alignment is a power of two, {} is not", *value));
+    return false;
+  }
+  (prefix.ptr_space ? prefix.ptr_align : prefix.align) = *value;
+  return true;
+}
+
+bool Parser::read_type(Prefix& prefix, std::string_view word, Span span) {
+  bool typed = prefix.type != isa::Type::none || !prefix.opaque.empty();
+  auto type = isa::type_named(word);
+  if (!type || typed) {
+    report_.error(typed ? Code::unexpected_token : Code::bad_declaration, span,
+                  typed ? "unexpected " + quoted(word) + ", expected a name" : "there is no type " + quoted(word),
+                  typed ? "" : "types are .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .f32, .f64, .pred ...");
+    return false;
+  }
+  // What a register or variable can be; the other types belong to instructions.
+  isa::Kind kind = isa::info(*type).kind;
+  bool storable = kind == isa::Kind::predicate || kind == isa::Kind::bits ||
+                  (kind == isa::Kind::floating ? *type == isa::Type::f16 || *type == isa::Type::f16x2 ||
+                                                     *type == isa::Type::f32 || *type == isa::Type::f64
+                                               : isa::info(*type).lanes == 1);
+  if (!storable || (isa::bits_of(*type) < 8 && *type != isa::Type::pred)) {
+    report_.error(Code::bad_declaration, span,
+                  quoted(word) + " is a type of instructions, not of registers and variables",
+                  fmt::format("declare it .b{}", std::max(8, isa::bits_of(*type))));
+    return false;
+  }
+  if (*type == isa::Type::b128 && module_.version != 0 && module_.version < 83)
+    report_.error(Code::gate, span, ".b128 needs PTX ISA 8.3 or later", "write .version 8.3");
+  prefix.type = *type;
+  return true;
+}
+
 // One dotted word of a declaration behind its state space. False with a finding where it cannot stand there.
 bool Parser::read_prefix_word(Prefix& prefix, std::string_view word, Span span) {
-  bool typed = prefix.type != isa::Type::none || !prefix.opaque.empty();
   reader_.advance();
-  if (word == ".align") {
-    if (typed && !prefix.ptr_space) {
-      report_.error(Code::misplaced_directive, span, ".align stands before the type", "write .align N .b32 name");
-      return false;
-    }
-    auto value = read_count("an alignment in bytes");
-    if (!value) return false;
-    if (!is_power_of_two(*value)) {
-      report_.error(Code::bad_declaration, span, fmt::format("an alignment is a power of two, {} is not", *value));
-      return false;
-    }
-    (prefix.ptr_space ? prefix.ptr_align : prefix.align) = *value;
-    return true;
-  }
+  if (word == ".align") return read_alignment(prefix, span);
   if (word == ".ptr") {
     prefix.ptr_space = isa::Space::generic;
     return true;
@@ -99,29 +128,7 @@ bool Parser::read_prefix_word(Prefix& prefix, std::string_view word, Span span) 
     prefix.ptr_space = *space;
     return true;
   }
-  auto type = isa::type_named(word);
-  if (!type || typed) {
-    report_.error(typed ? Code::unexpected_token : Code::bad_declaration, span,
-                  typed ? "unexpected " + quoted(word) + ", expected a name" : "there is no type " + quoted(word),
-                  typed ? "" : "types are .b8 to .b128, .u8 to .u64, .s8 to .s64, .f16, .bf16, .f32, .f64, .pred ...");
-    return false;
-  }
-  // What a register or variable can be; the other types belong to instructions.
-  isa::Kind kind = isa::info(*type).kind;
-  bool storable = kind == isa::Kind::predicate || kind == isa::Kind::bits ||
-                  (kind == isa::Kind::floating ? *type == isa::Type::f16 || *type == isa::Type::f16x2 ||
-                                                     *type == isa::Type::f32 || *type == isa::Type::f64
-                                               : isa::info(*type).lanes == 1);
-  if (!storable || (isa::bits_of(*type) < 8 && *type != isa::Type::pred)) {
-    report_.error(Code::bad_declaration, span,
-                  quoted(word) + " is a type of instructions, not of registers and variables",
-                  fmt::format("declare it .b{}", std::max(8, isa::bits_of(*type))));
-    return false;
-  }
-  if (*type == isa::Type::b128 && module_.version != 0 && module_.version < 83)
-    report_.error(Code::gate, span, ".b128 needs PTX ISA 8.3 or later", "write .version 8.3");
-  prefix.type = *type;
-  return true;
+  return read_type(prefix, word, span);
 }
 
 bool Parser::read_prefix(Prefix& prefix) {
@@ -256,6 +263,24 @@ bool Parser::read_initializer_element(const Variable& variable, Initializer& ini
   return true;
 }
 
+// `outermost`: how many values and braces stand directly inside the first brace.
+void Parser::check_initializer_size(const Variable& variable, const Initializer& initializer, uint64_t outermost,
+                                    bool braces, Span place) {
+  auto extents = extents_of(variable);
+  if (!braces && !extents.empty()) {
+    report_.error(Code::bad_declaration, place, "the initial values of an array or vector stand in braces");
+  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0)) {
+    uint64_t room = variable.dims.empty() ? static_cast<uint64_t>(variable.vector) : variable.dims[0];
+    if (outermost > room || initializer.elements.size() > extents[0]) {
+      report_.error(
+          Code::bad_declaration, place,
+          fmt::format("{} initial values for {} elements", std::max<uint64_t>(outermost, initializer.elements.size()),
+                      outermost > room ? room : extents[0]),
+          variable.dims.size() > 1 ? "each row has braces of its own" : "");
+    }
+  }
+}
+
 bool Parser::read_initializer(Variable& variable) {
   uint32_t begin = reader_.token().span.begin;
   Span place = reader_.token().span;
@@ -268,7 +293,7 @@ bool Parser::read_initializer(Variable& variable) {
   Initializer initializer;
   auto extents = extents_of(variable);
   std::vector<size_t> starts;  // where each open brace began
-  uint64_t outermost = 0;      // values and braces directly inside the first brace
+  uint64_t outermost = 0, padding = 0;
   bool braces = reader_.at('{');
   for (;;) {
     if (reader_.at('{')) {
@@ -291,7 +316,8 @@ bool Parser::read_initializer(Variable& variable) {
       uint64_t extent = starts.size() > 1 ? extents[starts.size() - 1] : 0;
       uint64_t filled = initializer.elements.size() - starts.back();
       if (extent > filled) {  // an inner brace fills its row with zeros
-        if (extent - filled > kMostPadding) {
+        padding += extent - filled;
+        if (padding > kMostPadding) {
           report_.error(Code::too_large, place, "this initialiser leaves more than a million elements to be filled");
           return false;
         }
@@ -302,18 +328,7 @@ bool Parser::read_initializer(Variable& variable) {
     if (starts.empty()) break;
     if (!reader_.expect(',', "between initial values")) return false;
   }
-  if (!braces && !extents.empty()) {
-    report_.error(Code::bad_declaration, place, "the initial values of an array or vector stand in braces");
-  } else if (!extents.empty() && !(variable.dims.size() && variable.dims[0] == 0)) {
-    uint64_t room = variable.dims.empty() ? static_cast<uint64_t>(variable.vector) : variable.dims[0];
-    if (outermost > room || initializer.elements.size() > extents[0]) {
-      report_.error(
-          Code::bad_declaration, place,
-          fmt::format("{} initial values for {} elements", std::max<uint64_t>(outermost, initializer.elements.size()),
-                      outermost > room ? room : extents[0]),
-          variable.dims.size() > 1 ? "each row has braces of its own" : "");
-    }
-  }
+  check_initializer_size(variable, initializer, outermost, braces, place);
   initializer.text = reader_.slice(begin);
   variable.init = std::move(initializer);
   return true;

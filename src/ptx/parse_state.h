@@ -42,6 +42,10 @@ class Parser {
   bool read_initializer(Variable& variable);
   bool read_initializer_element(const Variable& variable, Initializer& initializer);
   void convert(const Variable& variable, const Constant& value, Initializer::Element& element, Span span);
+  void check_initializer_size(const Variable& variable, const Initializer& initializer, uint64_t outermost, bool braces,
+                              Span place);
+  bool read_alignment(Prefix& prefix, Span span);
+  bool read_type(Prefix& prefix, std::string_view word, Span span);
   bool read_prefix_word(Prefix& prefix, std::string_view word, Span span);
   bool read_register_declaration(RegisterDeclaration& declaration);
   void check_variable(const Variable& variable, bool at_module_level);
@@ -56,6 +60,10 @@ class Parser {
  private:
   // ---- parser.cc
   void header();
+  void read_version();
+  void read_targets();
+  void read_target(std::string_view word, Span span);
+  void read_address_size();
   void item();
   void module_directive();
   void variables(Linkage linkage, uint32_t begin, Trivia trivia);

@@ -52,77 +52,90 @@ void Parser::run() {
 
 void Parser::header() {
   module_.header = reader_.begin_item();
+  read_version();
+  read_targets();
+  read_address_size();
+  reader_.end_item(module_.header);
+  if (!module_.header.after.empty()) module_.header.before.push_back(std::exchange(module_.header.after, {}));
+}
+
+void Parser::read_version() {
   if (!reader_.at_dotted(".version")) {
     report_.error(Code::missing_version, reader_.token().span, "a module begins with .version",
                   "begin with .version 8.0, .target sm_90 and .address_size 64");
-  } else {
-    reader_.advance();
-    Span span = reader_.token().span;
-    auto version = reader_.at(Token::Kind::number) ? version_from(reader_.text()) : std::nullopt;
-    if (!version) {
-      report_.error(Code::bad_version, span, quoted(reader_.text()) + " is no PTX version", "write .version 8.0");
-    } else {
-      module_.version = static_cast<isa::PtxVersion>(version->major * 10 + version->minor);
-      int majors = static_cast<int>(std::size(kLastMinor));
-      bool newer =
-          version->major >= majors || (version->major == majors - 1 && version->minor > kLastMinor[majors - 1]);
-      if (newer) {
-        report_.warning(Code::bad_version, span, "this PTX version is newer than what is known here",
-                        "what it adds is reported as unknown");
-      } else if (version->major == 0 || version->minor > kLastMinor[version->major]) {
-        report_.error(Code::bad_version, span, "there is no PTX version " + std::string(reader_.text()));
-      }
-    }
-    if (reader_.at(Token::Kind::number)) reader_.advance();
+    return;
   }
+  reader_.advance();
+  Span span = reader_.token().span;
+  auto version = reader_.at(Token::Kind::number) ? version_from(reader_.text()) : std::nullopt;
+  if (!version) {
+    report_.error(Code::bad_version, span, quoted(reader_.text()) + " is no PTX version", "write .version 8.0");
+  } else {
+    module_.version = static_cast<isa::PtxVersion>(version->major * 10 + version->minor);
+    int majors = static_cast<int>(std::size(kLastMinor));
+    bool newer = version->major >= majors || (version->major == majors - 1 && version->minor > kLastMinor[majors - 1]);
+    if (newer) {
+      report_.warning(Code::bad_version, span, "this PTX version is newer than what is known here",
+                      "what it adds is reported as unknown");
+    } else if (version->major == 0 || version->minor > kLastMinor[version->major]) {
+      report_.error(Code::bad_version, span, "there is no PTX version " + std::string(reader_.text()));
+    }
+  }
+  if (reader_.at(Token::Kind::number)) reader_.advance();
+}
+
+void Parser::read_targets() {
   if (!reader_.at_dotted(".target")) {
     if (module_.version)
       report_.error(Code::missing_target, reader_.token().span, ".target follows .version", "write .target sm_90");
-  } else {
-    reader_.advance();
-    do {
-      std::string_view word = reader_.text();
-      Span span = reader_.token().span;
-      if (!reader_.at(Token::Kind::word)) {
-        reader_.unexpected("a target such as sm_90");
-        break;
-      }
-      reader_.advance();
-      // ptxas takes the virtual architecture's name for the real one's.
-      std::string name(word);
-      if (name.starts_with("compute_")) name.replace(0, 7, "sm");
-      if (auto target = isa::target_named(name)) {
-        module_.target = *target;
-        auto since = isa::first_version(*target);
-        if (module_.version && since > module_.version) {
-          report_.error(Code::target_needs_version, span,
-                        fmt::format("{} needs PTX ISA {}.{} or later", word, since / 10, since % 10),
-                        fmt::format("write .version {}.{}", since / 10, since % 10));
-        }
-      } else if (word == "debug" || word == "texmode_unified" || word == "texmode_independent" ||
-                 word == "map_f64_to_f32") {
-        module_.target_options.emplace_back(word);
-      } else {
-        std::vector<std::string> known;
-        for (const auto& each : isa::known_targets()) known.push_back(each.name());
-        auto near = word.size() < 64 ? base::nearest(word, known) : "";
-        report_.error(Code::bad_target, span, "there is no target " + quoted(word),
-                      near.empty() ? "" : "did you mean " + near + "?");
-      }
-    } while (reader_.accept(','));
+    return;
   }
-  if (reader_.at_dotted(".address_size")) {
+  do {
     reader_.advance();
-    Span span = reader_.token().span;
-    auto size = read_count("64");
-    if (size && *size != 64) {
-      report_.error(Code::bad_address_size, span, fmt::format("addresses of {} bits are not supported", *size),
-                    "write .address_size 64");
-    }
-    if (size) module_.address_size = static_cast<int>(*size);
+    if (!reader_.at(Token::Kind::word)) return reader_.unexpected("a target such as sm_90");
+    read_target(reader_.text(), reader_.token().span);
+    reader_.advance();
+  } while (reader_.at(','));
+}
+
+// sm_90a, or one of the options behind it.
+void Parser::read_target(std::string_view word, Span span) {
+  if (word == "debug" || word == "texmode_unified" || word == "texmode_independent" || word == "map_f64_to_f32") {
+    module_.target_options.emplace_back(word);
+    return;
   }
-  reader_.end_item(module_.header);
-  if (!module_.header.after.empty()) module_.header.before.push_back(std::exchange(module_.header.after, {}));
+  // ptxas takes the virtual architecture's name for the real one's.
+  std::string name(word);
+  if (name.starts_with("compute_")) name.replace(0, 7, "sm");
+  auto target = isa::target_named(name);
+  if (!target) {
+    std::vector<std::string> known;
+    for (const auto& each : isa::known_targets()) known.push_back(each.name());
+    auto near = word.size() < 64 ? base::nearest(word, known) : "";
+    report_.error(Code::bad_target, span, "there is no target " + quoted(word),
+                  near.empty() ? "" : "did you mean " + near + "?");
+    return;
+  }
+  module_.target = *target;
+  auto since = isa::first_version(*target);
+  if (module_.version && since > module_.version) {
+    report_.error(Code::target_needs_version, span,
+                  fmt::format("{} needs PTX ISA {}.{} or later", word, since / 10, since % 10),
+                  fmt::format("write .version {}.{}", since / 10, since % 10));
+  }
+}
+
+void Parser::read_address_size() {
+  if (!reader_.at_dotted(".address_size")) return;
+  reader_.advance();
+  Span span = reader_.token().span;
+  auto size = read_count("64");
+  if (!size) return;
+  module_.address_size = static_cast<int>(*size);
+  if (*size != 64) {
+    report_.error(Code::bad_address_size, span, fmt::format("addresses of {} bits are not supported", *size),
+                  "write .address_size 64");
+  }
 }
 
 void Parser::skip_item() {
