@@ -205,21 +205,30 @@ class Comparer {
                         std::max({out.unit * std::sqrt(roundings / n / 3), u_acc * std::sqrt(sums / n), baseline_rms});
   }
 
-  // The whole buffer as a multiset of bit patterns.
+  // The value as its bits, all NaN alike.
+  uint64_t key(uint64_t bits) const { return floating_ && std::isnan(float_value(bits, type_)) ? ~uint64_t{0} : bits; }
+  uint64_t key(const Expected& e) const {
+    std::array<uint8_t, 8> bytes{};
+    if (floating_) {
+      store_element(bytes, type_, 0, e.value);
+    } else {
+      std::memcpy(bytes.data(), &e.integer, 8);
+    }
+    return key(bits_at(bytes, type_, 0));
+  }
+
+  // The whole buffer as a multiset.
   void unordered(std::span<const Expected> expected) {
     std::map<uint64_t, int64_t> balance;
-    const uint64_t mask = isa::bits_of(type_) == 64 ? ~uint64_t{0} : (uint64_t{1} << isa::bits_of(type_)) - 1;
     for (uint64_t i = 0; i < expected.size(); ++i) {
-      std::array<uint8_t, 8> wanted{};
-      if (floating_) store_element(wanted, type_, 0, expected[i].value);
-      ++balance[floating_ ? bits_at(wanted, type_, 0) : static_cast<uint64_t>(expected[i].integer) & mask];
-      --balance[bits_at(actual_, type_, i)];
+      ++balance[key(expected[i])];
+      --balance[key(bits_at(actual_, type_, i))];
     }
     for (uint64_t i = 0; i < expected.size(); ++i) {
-      int64_t& left = balance[bits_at(actual_, type_, i)];
+      const uint64_t bits = bits_at(actual_, type_, i);
+      int64_t& left = balance[key(bits)];
       if (left >= 0) continue;
       ++left;
-      const uint64_t bits = bits_at(actual_, type_, i);
       wrong(i, floating_ ? show(float_value(bits, type_)) : fmt::format("{}", integer_value(bits, type_)),
             "other values (compared without order)");
     }

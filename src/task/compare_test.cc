@@ -160,6 +160,15 @@ TEST(Compare, UnorderedIsAMultiset) {
   EXPECT_EQ(run(s, {7, 8, 2, 1}, expected({1, 1, 2, 3})).wrong, 2u);
 }
 
+TEST(Compare, UnorderedFloatsTakeAnyNan) {
+  const Output s = output_of(Type::f32, Tolerance::Kind::unordered, {2});
+  std::vector<uint8_t> bytes = stored(Type::f32, {1, 0});
+  const uint32_t device_nan = 0x7fffffff;
+  std::memcpy(bytes.data() + 4, &device_nan, 4);
+  EXPECT_TRUE(compare(s.task, s.data, "y", bytes, expected({kNan, 1}), {}).right);
+  EXPECT_FALSE(compare(s.task, s.data, "y", bytes, expected({2, 1}), {}).right);
+}
+
 TEST(Compare, ChosenElementsOnly) {
   const Output s = output_of(Type::s32, Tolerance::Kind::exact, {4});
   const std::vector<uint64_t> indices{1, 3};

@@ -506,7 +506,9 @@ class TaskReader {
       need(*task_.ptx, root, "what nvcc makes of kernel.cu");
     }
     need(task_.kernel, root, "the kernel's source stands beside the task");
-    need(task_.plan, root, "the baseline's launches stand beside its PTX");
+    need(task_.plan, root,
+         task_.user ? "the launches of a user's kernel stand in the .plan.toml beside its task"
+                    : "the baseline's launches stand beside its PTX");
     if (task_.reference && !fs::is_regular_file(*task_.reference)) task_.reference.reset();
     if (task_.reference) return;
     for (const auto& [name, tolerance] : task_.tolerances) {
