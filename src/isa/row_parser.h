@@ -1,6 +1,6 @@
-// Reads row texts (row_text.h) at compile time into flat arrays. Included by table.cc alone: parsing the rows costs
-// more constexpr steps than all other code of the project together, so it happens in one translation unit and in one
-// pass.
+// Reads row texts (row_text.h) at compile time into flat arrays. Included by table.cc and the parser's own test alone:
+// parsing the rows costs more constexpr steps than all other code of the project together, so it happens in one
+// translation unit and in one pass.
 #pragma once
 #include <array>
 #include <cstdint>

@@ -54,17 +54,27 @@ TEST(Gate, SaysWhatIsMissing) {
   Gate bf16 = gate_of("add", {".bf16"});
   EXPECT_EQ(refusal(bf16, 80, {80, 0}), "needs sm_90 or later");
   Gate pool = gate_of("setmaxnreg", {".inc", ".sync", ".aligned", ".u32"});
-  EXPECT_EQ(refusal(pool, 80, {90, 0}), "needs sm_100f or sm_110f or sm_120f or sm_90a");
+  EXPECT_EQ(refusal(pool, 80, {90, 0}), "needs sm_90a");
+  EXPECT_EQ(refusal(pool, 80, {80, 0}), "needs sm_100f or sm_110f or sm_120f or sm_90a");
   EXPECT_EQ(refusal(pool, 80, {90, 'a'}), "");
   EXPECT_EQ(refusal(pool, 88, {103, 'a'}), "");
   Gate fp4 = gate_of("cvt", {".rn", ".satfinite", ".e2m1x2", ".f32"});
-  EXPECT_EQ(refusal(fp4, 88, {120, 0}), "needs sm_100f or sm_110f or sm_120f");
+  EXPECT_EQ(refusal(fp4, 88, {120, 0}), "needs sm_120f");
+  EXPECT_EQ(refusal(fp4, 87, {120, 0}), "needs sm_120a");
   EXPECT_EQ(refusal(fp4, 88, {120, 'a'}), "");
   EXPECT_EQ(refusal(fp4, 88, {90, 'a'}), "needs sm_100f or sm_110f or sm_120f");
   Gate old = gate_of("shfl", {".up", ".b32"});
   EXPECT_EQ(refusal(old, 64, {70, 0}), "was removed in PTX ISA 6.4 for sm_70 and later");
   EXPECT_EQ(refusal(old, 63, {70, 0}), "");
   EXPECT_EQ(refusal(old, 80, {60, 0}), "");
+}
+
+TEST(Gate, MayWidenWithAVersion) {
+  Gate fp8 = gate_of("cvt", {".rn", ".satfinite", ".e4m3x2", ".f32"});
+  EXPECT_EQ(refusal(fp8, 78, {90, 0}), "");
+  EXPECT_EQ(refusal(fp8, 78, {89, 0}), "needs PTX ISA 8.1 or later on sm_89");
+  EXPECT_EQ(refusal(fp8, 81, {89, 0}), "");
+  EXPECT_EQ(refusal(fp8, 81, {80, 0}), "needs sm_89 or later");
 }
 
 TEST(Gate, StrictestIsWhatBothAdmit) {

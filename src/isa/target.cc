@@ -64,6 +64,16 @@ std::string names_of(SuffixedTargets set) {
   return text.empty() ? "no known target" : text;
 }
 
+// What to write instead of `target`: its own variant with a suffix where that has the features, else all that have them.
+std::string remedy(SuffixedTargets set, PtxVersion version, const Target& target) {
+  for (char suffix : {'f', 'a'}) {
+    Target variant{target.sm, suffix};
+    SuffixedTargets admitted = find_admitted(variant);
+    if (admitted && (set & admitted) == admitted && first_version(variant) <= version) return variant.name();
+  }
+  return names_of(set);
+}
+
 }  // namespace
 
 std::string Target::name() const {
@@ -115,7 +125,7 @@ Gate strictest(const Gate& a, const Gate& b) {
 
 std::string refusal(const Gate& gate, PtxVersion version, const Target& target) {
   if (gate.only_on && !(gate.only_on & bit_of(target))) {
-    std::string text = "needs " + names_of(gate.only_on);
+    std::string text = "needs " + remedy(gate.only_on, std::max(version, gate.ptx_since), target);
     return version < gate.ptx_since ? text + " and PTX ISA " + version_text(gate.ptx_since) : text;
   }
   if (version < gate.ptx_since) return fmt::format("needs PTX ISA {} or later", version_text(gate.ptx_since));
