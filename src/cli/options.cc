@@ -68,6 +68,10 @@ void Options::arguments(std::string_view name, std::vector<std::string>& into, s
   parser_->app.add_option(std::string(name), into, std::string(help))->required()->type_name("");
 }
 
+void Options::optional_arguments(std::string_view name, std::vector<std::string>& into, std::string_view help) {
+  parser_->app.add_option(std::string(name), into, std::string(help))->type_name("");
+}
+
 void Options::flag(std::string_view option, bool& into, std::string_view help) {
   parser_->known.emplace_back(option);
   parser_->app.add_flag(std::string(option), into, std::string(help));

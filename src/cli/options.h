@@ -22,10 +22,11 @@ class Options {
   Options(const Options&) = delete;
   Options& operator=(const Options&) = delete;
 
-  // Positional: exactly one; at most one; one or more.
+  // Positional: exactly one; at most one; one or more; any number.
   void argument(std::string_view name, std::string& into, std::string_view help);
   void optional_argument(std::string_view name, std::string& into, std::string_view help);
   void arguments(std::string_view name, std::vector<std::string>& into, std::string_view help);
+  void optional_arguments(std::string_view name, std::vector<std::string>& into, std::string_view help);
 
   void flag(std::string_view option, bool& into, std::string_view help);
   // `placeholder` is what --help shows for the value. `into` keeps its value where the option is absent.
