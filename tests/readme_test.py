@@ -1,0 +1,33 @@
+"""What the documents show is what the program says: README's example is a golden case, and every link leads somewhere."""
+import re
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+class Documents(unittest.TestCase):
+    def test_shown_output_is_that_of_its_golden_case(self):
+        shown = re.findall(r"<!-- (tests/cases/\S+\.case);.*?-->\n```\n(\$ .*?\n)(.*?)```", (ROOT / "README.md").read_text(), re.S)
+        self.assertTrue(shown, "README.md shows no example of a golden case")
+        for name, command, output in shown:
+            case = (ROOT / name).read_text()
+            self.assertIn("\n" + command, case, name)
+            self.assertEqual(output, case.split("--- stdout\n", 1)[1], name)
+
+    def test_links_lead_somewhere(self):
+        for document in DOCUMENTS:
+            for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):
+                if "://" not in target:
+                    self.assertTrue((document.parent / target).exists(), f"{document.name}: {target}")
+
+    def test_commands_in_the_table_are_those_of_help(self):
+        helped = (ROOT / "tests/cases/cli/help.case").read_text().split("Commands:\n", 1)[1].split("\n\n", 1)[0]
+        commands = {line.split()[0] for line in helped.splitlines()}
+        shown = set(re.findall(r"^\| `ptxlab ([a-z]+)", (ROOT / "README.md").read_text(), re.M))
+        self.assertEqual(shown, commands)
+
+
+if __name__ == "__main__":
+    unittest.main()
