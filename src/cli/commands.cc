@@ -16,7 +16,7 @@ constexpr Command kCommands[] = {
     {"run", "Execute a kernel on the CPU, with every checker watching", run},
     {"judge", "Take one candidate through the gates, and explain the verdict", judge},
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},
-    {"tasks", "The kernel problems under tasks/: list, show", tasks},
+    {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "judge/lint.h"
 #include "task/task.h"
 
 namespace ptxlab::cli {
@@ -146,9 +147,52 @@ int show(Words words) {
   return kExitDone;
 }
 
+nlohmann::json as_json(const judge::LintReport& report) {
+  nlohmann::json rows = nlohmann::json::array();
+  for (const auto& row : report.rows)
+    rows.push_back({{"what", row.what}, {"result", judge::name_of(row.result)}, {"detail", row.detail}});
+  return {{"task", report.task},
+          {"ok", report.ok()},
+          {"rows", std::move(rows)},
+          {"findings", base::to_json(report.findings)}};
+}
+
+int lint(Words words) {
+  std::vector<std::string> names;
+  judge::LintOptions lint;
+  bool json = false;
+  Options options(
+      "tasks lint",
+      "Can the task tell right from wrong? Its baseline must pass, and every planted fault must fail in a case.",
+      "ptxlab tasks lint norm/rmsnorm_bf16\nptxlab tasks lint --json");
+  options.optional_arguments("TASK", names,
+                             "Names under tasks/, task folders, or .task.toml files; all tasks where none is given");
+  options.value("--seed", "N", lint.seed, "Draws inputs, sizes and schedules");
+  options.flag("--json", json, "Print one JSON object (ptxlab.lint/1)");
+  if (auto code = options.parse(words)) return *code;
+  if (names.empty()) names = task::list_tasks(folder());
+  std::vector<task::Task> found;
+  for (const auto& name : names) {
+    auto task = task::find_task(name, folder());
+    if (!task.ok()) return refuse(task.findings());
+    found.push_back(*std::move(task));
+  }
+  nlohmann::json all = nlohmann::json::array();
+  bool ok = true;
+  for (const auto& task : found) {
+    auto report = judge::lint(task, lint);
+    ok = ok && report.ok();
+    all.push_back(as_json(report));
+    if (!json) print(judge::text(report));
+  }
+  if (json) print_json({{"schema", "ptxlab.lint/1"}, {"tasks", std::move(all)}});
+  return ok ? kExitDone : kExitNo;
+}
+
 constexpr Command kTaskCommands[] = {
     {"list", "The tasks under tasks/", list},
     {"show", "One task: interface, sizes, tolerance", show},
+    {"lint", "Can a task tell right from wrong? Plants faults that it must catch", lint},
 };
 
 }  // namespace
