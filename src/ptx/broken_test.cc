@@ -140,6 +140,7 @@ const Broken kBroken[] = {
     {"PTX0306", "mov.b32 %r1, %v;", kLine, 14},
     {"PTX0307", "add.u16 %h1, %h1, 70000;", kLine, 19, true},
     {"PTX0307", "mov.u32 %r1, 0x1ffffffff;", kLine, 14, true},
+    {"PTX0307", "lop3.b32 %r1, %r2, %r3, %r4, 256;", kLine, 30, true},
     {"PTX0308", "mov.f32 %f1, 1;", kLine, 14},
     {"PTX0308", "mov.u32 %r1, 1.0;", kLine, 14},
     {"PTX0308", "#.global .f32 a = 1;", 4, 18},

@@ -178,6 +178,10 @@ Maybe OperandCheck::symbol_value(const Form& form, int index, const Operand& ope
 Maybe OperandCheck::range(const Form& form, int index, const Operand& operand) const {
   const isa::ConstantRange& range = spec_of(form, index).constants;
   if (range.admits(static_cast<int64_t>(operand.bits))) return std::nullopt;
+  if (form.row->opcode == "lop3")
+    return Problem{Code::immediate_truncated, operand.span,
+                   fmt::format("a truth table has 8 bits, {} has more", operand.name),
+                   "ptxas keeps the lower 8 bits without a word", true};
   std::string legal = range.low == range.high ? fmt::format("it is {}", range.low)
                       : range.doubling        ? fmt::format("powers of two from {} to {}", range.low, range.high)
                       : range.step > 1 ? fmt::format("{} to {} in steps of {}", range.low, range.high, range.step)
