@@ -173,6 +173,10 @@ TEST(MergeFindings, CountsCasesNotFindings) {
   EXPECT_EQ(merged[0].message, "out of bounds at 0x100 (case m=1 and 1 more)");
   other.place.line = 8;
   EXPECT_EQ(merge_findings({{finding, other}}, {"m=1"}).size(), 2u);
+  finding.place.line = other.place.line = 0;
+  EXPECT_EQ(merge_findings({{finding, other}}, {"m=1"}).size(), 1u);
+  other.message = "something else";
+  EXPECT_EQ(merge_findings({{finding, other}}, {"m=1"}).size(), 2u);
 }
 
 }  // namespace

@@ -57,17 +57,20 @@ void append(base::Findings& to, base::Findings from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-// The message with every number as '#', so that addresses and counts do not make findings differ.
-std::string shape_of(std::string_view message) {
-  std::string shape;
-  for (size_t i = 0; i < message.size(); ++i) {
-    bool digit = message[i] >= '0' && message[i] <= '9';
-    if (!digit)
-      shape += message[i];
-    else if (shape.empty() || shape.back() != '#')
-      shape += '#';
+// What makes two findings the same: code and place; without a place the message with every number as '#'.
+std::string key_of(const base::Finding& finding) {
+  std::string key =
+      fmt::format("{}|{}|{}|{}", finding.code, finding.place.file, finding.place.line, finding.place.column);
+  if (finding.place.line > 0) return key;
+  for (char c : finding.message) {
+    bool digit = c >= '0' && c <= '9';
+    if (!digit) {
+      key += c;
+    } else if (key.back() != '#') {
+      key += '#';
+    }
   }
-  return shape;
+  return key;
 }
 
 }  // namespace
@@ -130,18 +133,16 @@ std::vector<uint32_t> unexecuted_lines(const ptx::Module& module, const analysis
 base::Findings merge_findings(const std::vector<base::Findings>& findings, const std::vector<std::string>& labels) {
   struct Merged {
     base::Finding first;
-    size_t label;  // of the first case
-    std::set<size_t> cases;
+    size_t label;                      // of the first case
+    std::set<std::string_view> cases;  // a case may have run under two schedules
   };
   std::map<std::string, size_t> index;
   std::vector<Merged> merged;
   for (size_t i = 0; i < findings.size(); ++i) {
     for (const auto& finding : findings[i]) {
-      std::string key = fmt::format("{}|{}|{}|{}|{}", finding.code, finding.place.file, finding.place.line,
-                                    finding.place.column, shape_of(finding.message));
-      auto [at, fresh] = index.emplace(key, merged.size());
+      auto [at, fresh] = index.emplace(key_of(finding), merged.size());
       if (fresh) merged.push_back({finding, i, {}});
-      merged[at->second].cases.insert(i);
+      merged[at->second].cases.insert(labels[i]);
     }
   }
   base::Findings result;

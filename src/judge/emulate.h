@@ -42,8 +42,8 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
 // issued.
 std::vector<uint32_t> unexecuted_lines(const ptx::Module& module, const analysis::Profile& profile);
 
-// The same finding from many cases becomes one that says how many: equal in code, place and the words of the message
-// (numbers apart). `labels[i]` names the case of `findings[i]`.
+// The same finding from many cases becomes one that says how many: equal in code and place (without a place, in the words of the
+// message, numbers apart). `labels[i]` names the case of `findings[i]`.
 base::Findings merge_findings(const std::vector<base::Findings>& findings, const std::vector<std::string>& labels);
 
 }  // namespace ptxlab::judge

@@ -330,16 +330,18 @@ class Judgement {
 // The gates in order. `state` gives what is known of the task; `judgement` holds what comes of the candidate.
 void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOptions& options, Judgement& judgement) {
   const PreparedTask* prepared = nullptr;
-  const Baseline* baseline = nullptr;
   {
     GateClock clock(judgement.gate(GateName::check));
     if (!judgement.choose_target() || !judgement.check_text()) return;
-    const auto& read = state.baseline(task, judgement.target());
-    if (!read) return judgement.trouble(GateName::check, read.findings());
-    baseline = &*read;
+  }
+  const auto& read = state.baseline(task, judgement.target());
+  if (!read) return judgement.trouble(GateName::check, read.findings());
+  const Baseline* baseline = &*read;
+  {
+    GateClock clock(judgement.gate(GateName::check));
     if (!judgement.check_policy_and_plan(*baseline)) return;
   }
-  // Preparing belongs to the task, not to a gate of the candidate.
+  // Baseline and cases belong to the task: their time is no gate's.
   const auto& cases = state.cases(task, *baseline, options);
   bool unjudgeable = !cases && cases.findings().front().code == "JDG0010";
   if (!cases && !unjudgeable) return judgement.trouble(GateName::check, cases.findings());
