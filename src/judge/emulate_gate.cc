@@ -89,6 +89,9 @@ class Gate {
       if (input_.prepared.task.user && run.completed && run.faulted()) excuse(*engine, one, how, run);
       if (!run.supported || run.faulted()) break;
       ran.verdict = compare_case(input_.prepared.task, one, run);
+      if (schedule == 1 && !ran.verdict.right) {
+        ran.verdict.summary = "right under one order of warps and CTAs, wrong under another: " + ran.verdict.summary;
+      }
       if (!ran.verdict.right || run.thread_instructions > kSecondScheduleMost) break;
     }
     ran.done = true;
