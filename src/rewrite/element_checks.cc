@@ -433,6 +433,8 @@ std::string check_memory(ElementRegion& region, const RegionContext& context) {
       outside.push_back(&access);
   }
   if (auto why = check_inside(region, context, inside); !why.empty()) return why;
+  for (const auto* access : outside)
+    if (access->writes && !shared_space(*access) && access->space != isa::Space::local) region.only_writer = false;
   // In a loop around this one the body meets itself.
   bool nested = context.loop != kNone && flow.cfg.loops()[context.loop].parent != kNone;
   if (nested) outside.insert(outside.end(), inside.begin(), inside.end());

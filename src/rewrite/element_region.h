@@ -65,6 +65,7 @@ struct ElementRegion {
   std::vector<Pointer> pointers;  // registers that move along with the index
   std::vector<uint32_t> accumulators;
   bool float_accumulators = false;
+  bool only_writer = true;              // no code outside it writes memory that outlives the CTA
   std::vector<ElementAccess> accesses;  // those that neighbours make adjacent; the others stay as they are
   std::vector<uint32_t> address_slice;  // statements of the body that compute their addresses, in order
 };

@@ -43,6 +43,7 @@ std::string Recogniser::match_guarded(uint32_t exit, const Compare& compare, Ele
     return "its bound differs from thread to thread";
   for (uint32_t b = 1; b < blocks.size(); ++b)
     if (b != exit && (b > exit || !flow_.cfg.reachable(b))) return "its blocks do not stand together";
+  if (indices_.nctaid) return "the kernel asks for the size of its grid, which would change";
   region.index_reg = compare.index.id;
   region.index_signed = compare.is_signed;
   region.index_bits = isa::bits_of(flow_.function.registers[region.index_reg].type);

@@ -129,7 +129,7 @@ class Vectorise final : public Rule {
         emit_groups(flow, region, grouping, editor, edit);
         widest = std::max(widest, grouping.widest);
         guarded = guarded || region.shape == Shape::guarded;
-        grid_stride = grid_stride || region.shape == Shape::grid_stride;
+        grid_stride = grid_stride || (region.shape == Shape::grid_stride && region.only_writer);
         ++count;
       }
       if (count == 0) continue;

@@ -119,6 +119,47 @@ TEST(Vectorise, GuardedBodyShrinksTheGrid) {
   EXPECT_EQ(result->name, "vectorise-4");
 }
 
+TEST(Vectorise, AGuardedBodyThatKnowsItsGridStays) {
+  auto text = TestSubject::of_task("elementwise/vector_add_f32").text;
+  text.replace(text.find("setp.ge.s32"), 0, "mov.u32 %r5, %nctaid.x;\n");
+  auto said = verdict(text, plan_of("vector_add", "ceildiv(n, 256)", "256", "\"a\", \"b\", \"c\", \"n\""));
+  EXPECT_NE(said.find("size of its grid"), std::string::npos) << said;
+}
+
+TEST(Vectorise, AGridWhoseCtasLeaveAResultEachStays) {
+  const auto body = [](const std::string& after) {
+    return module_of(R"(
+  ld.param.u64 %rd1, [x];
+  ld.param.u64 %rd2, [y];
+  ld.param.u32 %r2, [n];
+  mov.u32 %r1, %ctaid.x;
+  mov.u32 %r3, %ntid.x;
+  mov.u32 %r5, %tid.x;
+  mad.lo.u32 %r4, %r1, %r3, %r5;
+  mov.u32 %r6, %nctaid.x;
+  mul.lo.u32 %r7, %r6, %r3;
+  setp.ge.u32 %p1, %r4, %r2;
+  @%p1 bra DONE;
+LOOP:
+  mul.wide.u32 %rd4, %r4, 4;
+  add.s64 %rd5, %rd1, %rd4;
+  ld.global.f32 %f1, [%rd5];
+  st.global.f32 [%rd5], %f1;
+  add.u32 %r4, %r4, %r7;
+  setp.lt.u32 %p2, %r4, %r2;
+  @%p2 bra LOOP;
+DONE:
+)" + after + "ret;\n");
+  };
+  for (bool leaves : {false, true}) {
+    TestSubject subject(body(leaves ? "st.global.u32 [%rd2], %r1;\n" : ""),
+                        plan_of("k", "ceildiv(n, 256)", "256", "\"x\", \"y\", \"n\""), Kind::exact);
+    auto result = vectorise_rule()->apply(subject.subject(), {"4", 4});
+    ASSERT_TRUE(result.ok()) << base::render(result.findings(), "");
+    EXPECT_EQ(result->plan.empty(), leaves) << result->plan;
+  }
+}
+
 TEST(Vectorise, SixteenBitElementsTravelInPairs) {
   auto subject = TestSubject::of_task("norm/rmsnorm_bf16");
   auto result = vectorise_rule()->apply(subject.subject(), {"8", 8});
