@@ -507,5 +507,55 @@ TEST(Control, AtomicsOfEveryKind) {
   EXPECT_EQ(updated("red.global.add.noftz.f16x2", 0x3c003c00, "%one"), 0x3c005610u);
 }
 
+// Two tiles in flight; `wait` is the first wait, which has to leave one group pending.
+std::string copies(const std::string& wait) {
+  return R"(
+.visible .entry k(.param .u64 in, .param .u64 out)
+{
+  .shared .align 16 .b8 s[1024];
+  .reg .b32 %t, %x, %v, %w;
+  .reg .b64 %a, %o, %d;
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %d, %t, 16;
+  ld.param.u64 %a, [in];
+  add.u64 %a, %a, %d;
+  mov.u32 %x, s;
+  mad.lo.u32 %x, %t, 16, %x;
+  cp.async.cg.shared.global [%x], [%a], 16;
+  cp.async.commit_group;
+  cp.async.ca.shared.global [%x+512], [%a+512], 16, 4;
+  cp.async.commit_group;
+  )" + wait +
+         R"(;
+  bar.warp.sync -1;
+  xor.b32 %x, %x, 16;
+  ld.shared.u32 %v, [%x+4];
+  cp.async.wait_all;
+  bar.warp.sync -1;
+  ld.shared.v2.u32 {%w, %t}, [%x+512];
+  add.u32 %v, %v, %w;
+  add.u32 %v, %v, %t;
+  mov.u32 %t, %tid.x;
+  mul.wide.u32 %d, %t, 4;
+  ld.param.u64 %o, [out];
+  add.u64 %o, %o, %d;
+  st.global.u32 [%o], %v;
+  ret;
+})";
+}
+TEST(Control, AsynchronousCopiesLandAtTheWait) {
+  std::vector<uint32_t> in(256);
+  std::iota(in.begin(), in.end(), 1000);
+  auto prepared = [&](const std::string& wait) {
+    Kernel kernel(copies(wait));
+    kernel.in(in).out(128).shape({1, 1, 1}, {32, 1, 1});
+    return kernel;
+  };
+  auto v = prepared("cp.async.wait_group 1").result<uint32_t>();
+  // Word 1 of the neighbour's first 16 bytes, and word 0 of its second; the rest of that is zero.
+  for (uint32_t t = 0; t < 32; ++t) EXPECT_EQ(v[t], in[4 * (t ^ 1) + 1] + in[128 + 4 * (t ^ 1)]) << t;
+  EXPECT_EQ(prepared("cp.async.wait_group 2").finding().code, "RUN0021");  // waits for too little
+}
+
 }  // namespace
 }  // namespace ptxlab::simt::test

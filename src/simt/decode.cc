@@ -10,8 +10,8 @@
 #include <set>
 
 #include "base/span.h"
+#include "simt/decode.h"
 #include "simt/special.h"
-#include "simt/step.h"
 
 namespace ptxlab::simt {
 namespace {
@@ -34,38 +34,6 @@ uint64_t float_bits(const Operand& operand, isa::Type type) {
     if (std::from_chars(digits, digits + 8, bits, 16).ec == std::errc{}) return bits;
   }
   return std::bit_cast<uint32_t>(static_cast<float>(value));
-}
-
-const LaneBinding* find(const LaneBinding* table, std::string_view opcode) {
-  while (table->opcode && opcode != table->opcode) ++table;
-  return table->opcode ? table : nullptr;
-}
-const StepBinding* find(const StepBinding* table, std::string_view opcode) {
-  while (table->opcode && opcode != table->opcode) ++table;
-  return table->opcode ? table : nullptr;
-}
-
-// Looks the handler up: lane handlers of this processor, scalar ones, then the step tables.
-bool bind(const isa::Form& form, const Modifiers& m, Op& op) {
-  std::string_view opcode = form.row->opcode;
-  for (const LaneBinding* table : {lane_bindings(), scalar_bindings()}) {
-    const LaneBinding* binding = find(table, opcode);
-    if (!binding) continue;
-    if ((op.lanewise = binding->select(m))) {
-      op.kind = OpKind::lanewise;
-      op.rule = rule_for(binding->travel, m);
-      return true;
-    }
-  }
-  for (const StepBinding* table : {memory_bindings(), exchange_bindings(), control_bindings()}) {
-    const StepBinding* binding = find(table, opcode);
-    if (!binding) continue;
-    if ((op.step = binding->select(form, m, op))) {
-      op.kind = OpKind::step;
-      return true;
-    }
-  }
-  return false;
 }
 
 class FunctionDecoder {
@@ -328,7 +296,7 @@ std::optional<uint32_t> FunctionDecoder::target(const Operand& operand) const {
 bool FunctionDecoder::operands(const ptx::Instruction& in, Op& op) {
   const auto& specs = in.form.row->operands;
   uint32_t* sources[] = {&op.a, &op.b, &op.c, &op.e};
-  bool unused = false;
+  bool unused = false, addressed = false;
   bool* source_wide[] = {&op.a_wide, &op.b_wide, &op.c_wide, &unused};
   size_t source = 0, spec = 0;
   for (size_t i = 0; i < in.operands.size(); ++i) {
@@ -366,12 +334,17 @@ bool FunctionDecoder::operands(const ptx::Instruction& in, Op& op) {
                       : !address(operand, op, op.b, op.offset_b, op.b_wide))
         return false;
       ++source;
+      addressed = true;
     } else if (operand.kind == Operand::Kind::vector || (s.shape == isa::Shape::vector)) {
       if (!vector(operand, type, op)) return false;
       if (s.destination) op.d_wide = op.b_wide;
       if (!s.destination) ++source;
     } else if (s.shape == isa::Shape::immediate) {
-      op.offset = static_cast<int64_t>(operand.bits);
+      if (addressed) {
+        op.list = static_cast<uint32_t>(operand.bits);  // cp.async's size: the offsets are taken
+      } else {
+        op.offset = static_cast<int64_t>(operand.bits);
+      }
     } else if (s.destination) {
       auto slot = slot_of(operand, type, op.d_wide);
       if (!slot) return false;
@@ -397,7 +370,8 @@ void FunctionDecoder::finish(const isa::Form& form, Op& op) {
   const Modifiers& m = *op.modifiers;
   if (op.kind == OpKind::step) {
     // Loads and stores without a vector slot in their row have one element all the same.
-    if ((form.row->effects.loads || form.row->effects.stores) && !form.row->effects.atomic && op.count == 0) {
+    bool plain = !form.row->effects.atomic && !form.row->effects.async;
+    if ((form.row->effects.loads || form.row->effects.stores) && plain && op.count == 0) {
       op.list = static_cast<uint32_t>(code_.lists.size());
       op.count = 1;
       op.b_wide = form.row->effects.loads ? op.d_wide : op.b_wide;
@@ -596,116 +570,11 @@ void FunctionDecoder::decode() {
   code_.entry = function_.entry;
 }
 
-// Calls `visit` for each symbol operand, however deep.
-void for_each_symbol(const Operand& operand, const std::function<void(const Operand&)>& visit) {
-  if (operand.kind == Operand::Kind::symbol) visit(operand);
-  for (const Operand& element : operand.elements) for_each_symbol(element, visit);
-}
-
-// The functions that `entry` reaches, itself first, and the shared variables that they use.
-std::vector<const ptx::Function*> reachable(const ptx::Module& module, const ptx::Function& entry,
-                                            std::vector<const ptx::Variable*>& shared) {
-  std::vector<const ptx::Function*> found = {&entry};
-  std::set<uint32_t> used;
-  for (size_t i = 0; i < found.size(); ++i) {
-    const ptx::Function& function = *found[i];
-    for (const ptx::Variable& v : function.variables)
-      if (v.space == isa::Space::shared) shared.push_back(&v);
-    for (const ptx::Statement& statement : function.body) {
-      const ptx::Instruction* in = statement.instruction();
-      if (!in) continue;
-      for (const Operand& operand : in->operands) {
-        for_each_symbol(operand, [&](const Operand& symbol) {
-          if (symbol.symbol.where == Where::module_variable &&
-              module.variables[symbol.symbol.index].space == isa::Space::shared)
-            used.insert(symbol.symbol.index);
-          if (symbol.symbol.where != Where::function) return;
-          const ptx::Function* callee = module.function(module.functions[symbol.symbol.index].name);
-          if (callee && callee->has_body && std::find(found.begin(), found.end(), callee) == found.end())
-            found.push_back(callee);
-        });
-      }
-    }
-  }
-  for (uint32_t index : used) shared.push_back(&module.variables[index]);
-  return found;
-}
-
-void lay_out_shared(const std::vector<const ptx::Variable*>& variables, Image& image) {
-  uint64_t end = 0;
-  uint32_t dynamic_alignment = 16;
-  for (const ptx::Variable* v : variables) {
-    if (v->bytes() == 0) {
-      dynamic_alignment = std::max(dynamic_alignment, v->alignment());
-      continue;
-    }
-    end = align_up(end, std::max<uint32_t>(v->alignment(), 1));
-    image.shared.push_back({v->name, static_cast<uint32_t>(end), static_cast<uint32_t>(v->bytes())});
-    end += v->bytes();
-  }
-  for (const ptx::Variable* v : variables)
-    if (v->bytes() == 0) {
-      end = align_up(end, dynamic_alignment);
-      image.shared.push_back({v->name, static_cast<uint32_t>(end), 0});
-    }
-  image.static_shared = static_cast<uint32_t>(std::min<uint64_t>(end, uint64_t{1} << 31));
-}
-
 }  // namespace
 
-std::vector<StackVariable> layout(const std::vector<ptx::Variable>& variables, uint32_t& end) {
-  std::vector<StackVariable> out;
-  uint64_t at = 0;
-  for (const ptx::Variable& v : variables) {
-    at = align_up(at, std::max<uint32_t>(v.alignment(), 1));
-    out.push_back({static_cast<uint32_t>(at), static_cast<uint32_t>(v.bytes())});
-    at += v.bytes();
-  }
-  end = static_cast<uint32_t>(at);
-  return out;
-}
-
-std::unique_ptr<Image> decode(const ptx::Module& module, const ptx::Function& entry, const Variables& variables,
-                              base::Findings& unsupported) {
-  auto image = std::make_unique<Image>();
-  image->module = &module;
-  image->parameters = layout(entry.parameters, image->parameter_bytes);
-  std::vector<const ptx::Variable*> shared;
-  std::vector<const ptx::Function*> functions = reachable(module, entry, shared);
-  lay_out_shared(shared, *image);
-  std::map<const ptx::Function*, Code*> codes;
-  for (const ptx::Function* function : functions) {
-    image->codes.push_back(std::make_unique<Code>());
-    image->codes.back()->function = function;
-    codes[function] = image->codes.back().get();
-  }
-  for (auto& code : image->codes) FunctionDecoder(module, *image, *code, variables, codes, unsupported).decode();
-  return image;
-}
-
-std::vector<bool> executed_rows() {
-  std::vector<bool> executed(isa::rows().size());
-  for (const isa::Row& row : isa::rows()) {
-    if (row.opcode == "bra") executed[row.id] = true;
-    // The forms of a row, by counting through its slots' choices; a row counts once any form has a handler.
-    isa::Form form;
-    form.row = &row;
-    for (size_t i = 0; i < row.slots.size(); ++i) form.taken[i] = row.slots[i].optional ? -1 : 0;
-    for (int tries = 0; tries < 4096 && !executed[row.id]; ++tries) {
-      Op op;
-      Modifiers m = modifiers_of(form);
-      m.d_wide = wide_type(m.type);
-      m.a_wide = wide_type(m.second);
-      executed[row.id] = isa::broken_constraint(form).empty() && bind(form, m, op);
-      size_t slot = 0;
-      for (; slot < row.slots.size(); ++slot) {
-        if (++form.taken[slot] < static_cast<int>(row.slots[slot].choices.size())) break;
-        form.taken[slot] = row.slots[slot].optional ? -1 : 0;
-      }
-      if (slot == row.slots.size()) break;
-    }
-  }
-  return executed;
+void decode_function(const ptx::Module& module, Image& image, Code& code, const Variables& variables,
+                     const std::map<const ptx::Function*, Code*>& codes, base::Findings& unsupported) {
+  FunctionDecoder(module, image, code, variables, codes, unsupported).decode();
 }
 
 }  // namespace ptxlab::simt

@@ -117,12 +117,19 @@ void Machine::reset_registers(Frame& frame, LaneMask lanes_in) {
   r.taint[kZeroSlot] = 0;
 }
 
-void Machine::fill_specials(Frame& frame, const Warp& warp, const Cta& cta) {
+// A frame that is used again for the same warp needs only what differs between CTAs.
+void Machine::fill_specials(Frame& frame, const Warp& warp, const Cta& cta, bool fresh) {
   SpecialContext context{launch_, cta, warp, shared_bytes_, cta.smid};
-  for (const SpecialSlot& special : frame.code->specials)
-    for (int l = 0; l < kLanes; ++l)
-      set_value(frame.registers, special.slot, special.wide, l,
-                special_value(special.which, special.component, context, l));
+  for (const SpecialSlot& special : frame.code->specials) {
+    if (differs_between_ctas(special.which)) {
+      fill(frame.registers, special.slot, special.wide, special_value(special.which, special.component, context, 0));
+    } else if (fresh) {
+      for (int l = 0; l < kLanes; ++l)
+        set_value(frame.registers, special.slot, special.wide, l,
+                  special_value(special.which, special.component, context, l));
+    }
+  }
+  if (!fresh) return;
   for (const StackSlot& slot : frame.code->stack_slots)
     fill(frame.registers, slot.slot, slot.wide, frame.stack_base + slot.offset);
 }
@@ -167,7 +174,7 @@ Frame* Machine::enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, con
     frame->live = 0;
     frame->depth = parent.depth + 1;
     frame->stack_base = parent.stack_base + parent.code->stack_bytes;
-    fill_specials(*frame, warp, cta);
+    fill_specials(*frame, warp, cta, true);
   }
   if (memory_used_ > options_.memory_budget || !grow_stack(warp, frame->stack_base + code.stack_bytes)) return nullptr;
   frame->live |= lanes_in;

@@ -305,13 +305,14 @@ void Machine::start_warp(Cta& cta, Warp& warp) {
   warp.id = {cta.id, cta.linear, warp.index};
   uint32_t first = warp.index * kLanes, here = std::min<uint32_t>(cta.threads - first, kLanes);
   warp.exists = warp.alive = here == kLanes ? kAllLanes : (LaneMask{1} << here) - 1;
-  if (warp.frames.empty()) warp.frames.push_back(new_frame(code));
+  bool fresh = warp.frames.empty();
+  if (fresh) warp.frames.push_back(new_frame(code));
   Frame& frame = *warp.frames[0];
   frame.live = warp.alive;
   reset_registers(frame, kAllLanes);
   // Lanes that do not exist are never looked at; taking them for defined keeps the fast path.
   for (uint32_t s = 0; s < code.register_end && warp.exists != kAllLanes; ++s) frame.registers.taint[s] &= warp.exists;
-  fill_specials(frame, warp, cta);
+  fill_specials(frame, warp, cta, fresh);
   grow_stack(warp, code.stack_bytes);
   std::fill(warp.stack_defined.begin(), warp.stack_defined.end(), 0);
   if (!warp.stack.empty()) fill_poison(warp.stack, options_.seed + cta.linear);

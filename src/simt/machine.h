@@ -43,9 +43,11 @@ struct Split {
 
 // A copy that cp.async has begun and nobody has waited for.
 struct PendingCopy {
-  uint64_t shared = 0;
-  uint64_t global = 0;
-  uint8_t bytes = 0, source_bytes = 0;
+  const Op* op = nullptr;
+  uint64_t shared = 0;                      // offset of the destination
+  const uint8_t* source = nullptr;          // in the host's memory
+  const uint8_t* source_defined = nullptr;  // null: all defined
+  uint8_t bytes = 0, source_bytes = 0;      // what the source lacks is filled with zeros
 };
 struct LaneCopies {
   std::vector<PendingCopy> open;
@@ -184,7 +186,7 @@ class Machine {
   // frames.cc
   std::unique_ptr<Frame> new_frame(const Code& code);
   void reset_registers(Frame& frame, LaneMask lanes);
-  void fill_specials(Frame& frame, const Warp& warp, const Cta& cta);
+  void fill_specials(Frame& frame, const Warp& warp, const Cta& cta, bool fresh);
   bool grow_stack(Warp& warp, uint64_t bytes);
   Frame* enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, const Code& code, LaneMask lanes);
   void leave(Warp& warp, Frame& frame, LaneMask lanes);

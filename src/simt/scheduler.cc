@@ -33,6 +33,7 @@ Split& Machine::fork(Warp& warp, Split& from, LaneMask lanes_out, uint32_t pc) {
 
 // Drops empty splits and unites those that stand at one place. One that waits for members and is joined tries again.
 void Machine::merge_splits(Warp& warp) {
+  if (warp.split_count == 1 && warp.splits[0].mask) return;
   uint32_t kept = 0;
   for (uint32_t i = 0; i < warp.split_count; ++i) {
     Split split = warp.splits[i];

@@ -47,6 +47,10 @@ std::optional<Special> special_named(std::string_view name) {
   return std::nullopt;
 }
 
+bool differs_between_ctas(Special which) {
+  return which == Special::ctaid || which == Special::clusterid || which == Special::smid;
+}
+
 uint64_t special_value(Special which, int component, const SpecialContext& context, int lane) {
   const launch::Dim3& block = context.launch.block;
   uint32_t thread = context.warp.index * kLanes + static_cast<uint32_t>(lane);

@@ -51,6 +51,8 @@ struct SpecialContext {
   uint32_t shared_bytes;
   uint32_t smid;
 };
+// The same in all lanes of a CTA, and another in the next; the others depend on the warp and the launch alone.
+bool differs_between_ctas(Special which);
 uint64_t special_value(Special which, int component, const SpecialContext& context, int lane);
 
 }  // namespace ptxlab::simt

@@ -16,7 +16,8 @@ struct StepBinding {
   Step (*select)(const isa::Form& form, const Modifiers& modifiers, Op& op);
 };
 
-const StepBinding* memory_bindings();    // access.cc: ld, st, atom, red, cvta, isspacep, cp.async ...
+const StepBinding* memory_bindings();    // memory_steps.cc: ld, st, atom, red, isspacep ...
+const StepBinding* async_bindings();     // async_copy.cc: cp.async and its groups
 const StepBinding* exchange_bindings();  // exchange.cc: shfl, vote, match, redux ...
 const StepBinding* control_bindings();   // control.cc: exit, ret, call, bar, fences, clocks, div and rem, packing moves
 
