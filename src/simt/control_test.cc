@@ -346,8 +346,8 @@ TEST(Control, BranchesByIndex) {
   auto v = run(one_output("", R"(
   and.b32 %x, %t, 3;
   mov.u32 %v, 0;
-  brx.idx %x, TABLE;
 TABLE: .branchtargets A, B, A, C;
+  brx.idx %x, TABLE;
 A:
   mov.u32 %v, 1;
   bra JOIN;
