@@ -104,8 +104,9 @@ std::string as_text(const std::vector<Row>& rows) {
                              : fmt::format("{:<10} {} ({})\n", row.name, row.version, row.path);
   }
   if (missing) {
-    text += "\nlooked in:\n";
-    for (const auto& place : toolchain::installed().searched) text += "  " + place + "\n";
+    const auto& searched = toolchain::installed().searched;
+    text += searched.empty() ? "\nlooked nowhere: PTXLAB_CUDA says none\n" : "\nlooked in:\n";
+    for (const auto& place : searched) text += "  " + place + "\n";
     text += "'tools/setup --again' fetches what is missing; PTXLAB_CUDA=FOLDER names a toolkit\n";
   }
   return text;
