@@ -1,5 +1,7 @@
-"""What the documents show is what the program says: README's example is a golden case, and every link leads somewhere."""
+"""What the documents show is what the program says: README's example is a golden case, and every link leads somewhere.
+`readme_test.py --bless` copies the examples from their cases into README.md; ./test --bless calls it."""
 import re
+import sys
 import unittest
 from pathlib import Path
 
@@ -7,14 +9,27 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+EXAMPLE = re.compile(r"(<!-- (tests/cases/\S+\.case);.*?-->\n```\n)(\$ .*?\n)(.*?)```", re.S)
+
+
+def command_and_output(name):
+    case = (ROOT / name).read_text()
+    command = re.search(r"^\$ .*\n", case, re.M).group()
+    return command, case.split("--- stdout\n", 1)[1]
+
+
+def bless():
+    readme = ROOT / "README.md"
+    text = readme.read_text()
+    readme.write_text(EXAMPLE.sub(lambda m: m.group(1) + "".join(command_and_output(m.group(2))) + "```", text))
+
+
 class Documents(unittest.TestCase):
     def test_shown_output_is_that_of_its_golden_case(self):
-        shown = re.findall(r"<!-- (tests/cases/\S+\.case);.*?-->\n```\n(\$ .*?\n)(.*?)```", (ROOT / "README.md").read_text(), re.S)
+        shown = EXAMPLE.findall((ROOT / "README.md").read_text())
         self.assertTrue(shown, "README.md shows no example of a golden case")
-        for name, command, output in shown:
-            case = (ROOT / name).read_text()
-            self.assertIn("\n" + command, case, name)
-            self.assertEqual(output, case.split("--- stdout\n", 1)[1], name)
+        for _, name, command, output in shown:
+            self.assertEqual((command, output), command_and_output(name), name)
 
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:
@@ -30,4 +45,7 @@ class Documents(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    if sys.argv[1:] == ["--bless"]:
+        bless()
+    else:
+        unittest.main()
