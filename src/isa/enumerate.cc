@@ -136,7 +136,11 @@ class Writer {
   // [a, {x, y}] with as many coordinates as the slot `dim` has dimensions.
   std::string coordinates(int i) const {
     std::string_view dim = form_.at("dim");
-    int count = dim.size() > 1 && dim[1] >= '1' && dim[1] <= '5' ? dim[1] - '0' : 1;
+    int count = dim.size() > 1 && dim[1] >= '1' && dim[1] <= '5' ? dim[1] - '0' : form_.has(".2d") ? 2 : 1;
+    // Textures: three dimensions, arrays of two and cubes take four.
+    std::string_view geometry = form_.at("geom");
+    if (geometry == ".2d" || geometry == ".a1d") count = 2;
+    if (geometry == ".3d" || geometry == ".a2d" || geometry.ends_with("cube")) count = 4;
     std::string out = address_text(form_, i);
     out.pop_back();
     for (int n = 0; n < count; ++n) out += fmt::format("{}%r{}", n ? ", " : ", {", 50 + n);

@@ -22,7 +22,10 @@ std::string architecture(const Target& target) {
 // "ptxas FILE, line 42; error   : Unknown modifier" gives 42 and the text.
 bool read_message(std::string_view line, uint32_t& number, std::string& message) {
   size_t at = line.find(", line ");
-  if (at == std::string_view::npos || line.find("warning") < line.find(':')) return false;
+  if (at == std::string_view::npos) return false;
+  // Warnings and advice name lines too.
+  if (line.find("; error", at) == std::string_view::npos && line.find("; fatal", at) == std::string_view::npos)
+    return false;
   number = static_cast<uint32_t>(std::strtoul(std::string(line.substr(at + 7, 12)).c_str(), nullptr, 10));
   size_t colon = line.find(" : ", at);
   message = colon == std::string_view::npos ? std::string(line) : std::string(line.substr(colon + 3));
