@@ -133,6 +133,7 @@ TEST_F(JudgeTest, UnwrittenOutputsTouchedInputsAndOrderAreWrong) {
   auto touched = judge("touches_input");
   EXPECT_EQ(touched.outcome, OutcomeName::wrong);
   EXPECT_TRUE(has(touched, GateName::emulate, "CMP0102"));
+  options.seed = 2;  // wrong under odd ones: the first schedule is right
   auto order = judge("order");
   EXPECT_EQ(order.outcome, OutcomeName::wrong);
   EXPECT_NE(order.reason.find("under another"), std::string::npos) << order.reason;

@@ -139,7 +139,7 @@ TEST_F(Policy, BakedInDataIsCapped) {
   auto with = [&](size_t elements) {
     std::string values = "1";
     for (size_t i = 1; i < elements; ++i) values += ",1";
-    return module_text(".const .align 4 .u32 a[" + std::to_string(elements) + "] = {" + values + "};", "");
+    return module_text(".global .align 4 .u32 a[" + std::to_string(elements) + "] = {" + values + "};", "");
   };
   read(with(16 * 1024));
   EXPECT_EQ(initialised_bytes(module), 64u * 1024);
