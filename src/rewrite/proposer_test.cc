@@ -32,7 +32,7 @@ class ByLength final : public record::Evaluator {
 
 TEST(RulesProposer, TasksGetAtLeastTwoDifferentCandidates) {
   for (const std::string name : {"elementwise/vector_add_f32", "norm/rmsnorm_bf16", "softmax/softmax_f32"}) {
-    auto subject = TestSubject::of_task(name);
+    auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/" + name);
     auto proposal = make_rules_proposer()->propose(brief_of(subject), 8);
     ASSERT_TRUE(proposal.ok()) << base::render(proposal.findings(), "");
     EXPECT_GE(proposal->candidates.size(), 2u) << name << ": " << proposal->note;
@@ -52,7 +52,7 @@ TEST(RulesProposer, TasksGetAtLeastTwoDifferentCandidates) {
 }
 
 TEST(RulesProposer, HandsInNoMoreThanAskedFor) {
-  auto subject = TestSubject::of_task("elementwise/vector_add_f32");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
   EXPECT_EQ(make_rules_proposer()->propose(brief_of(subject), 1)->candidates.size(), 1u);
   EXPECT_TRUE(make_rules_proposer()->propose(brief_of(subject), 0)->candidates.empty());
 }
@@ -67,7 +67,7 @@ TEST(RulesProposer, NothingToDoIsSaid) {
 }
 
 TEST(RulesProposer, BestFirstByTheEvaluator) {
-  auto subject = TestSubject::of_task("elementwise/vector_add_f32");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
   ByLength evaluator;
   auto proposal = make_rules_proposer(&evaluator)->propose(brief_of(subject), 3);
   ASSERT_TRUE(proposal.ok());
@@ -78,7 +78,7 @@ TEST(RulesProposer, BestFirstByTheEvaluator) {
 }
 
 TEST(RulesProposer, DoesNotRepeatEarlierAttempts) {
-  auto subject = TestSubject::of_task("elementwise/vector_add_f32");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
   auto brief = brief_of(subject);
   auto first = make_rules_proposer()->propose(brief, 2);
   ASSERT_TRUE(first.ok());

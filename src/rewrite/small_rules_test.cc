@@ -50,11 +50,11 @@ TEST(Readonly, UnknownStoresAndOrderedLoads) {
 }
 
 TEST(Block, GridFollowsWhereTheIndexDoes) {
-  auto add = TestSubject::of_task("elementwise/vector_add_f32");
+  auto add = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
   auto text = said(block_rule(), add, {"512", 512});
   EXPECT_TRUE(has(text, "ceildiv(n, 512)")) << text;
   EXPECT_TRUE(has(text, "block = [\"512\"]")) << text;
-  auto rows = TestSubject::of_task("norm/rmsnorm_bf16");
+  auto rows = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/norm/rmsnorm_bf16");
   text = said(block_rule(), rows, {"128", 128});
   EXPECT_TRUE(has(text, "grid = [\"m\"]")) << text;
   EXPECT_TRUE(has(text, "block = [\"128\"]"));
@@ -83,7 +83,7 @@ TEST(Block, KeepsToWhatTheKernelIsMadeFor) {
   EXPECT_FALSE(
       has(said(block_rule(), {room, plan_of("k", "1", "128", "\"x\", \"y\", \"n\""), Kind::exact}, {"256", 256}),
           "refused"));
-  auto rows = TestSubject::of_task("norm/rmsnorm_bf16");
+  auto rows = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/norm/rmsnorm_bf16");
   rows.task.tolerances["out"].kind = Kind::exact;
   EXPECT_TRUE(has(said(block_rule(), rows, {"128", 128}), "another order"));
 }

@@ -32,9 +32,9 @@ struct TestSubject {
     task.arguments.push_back(output);
     task.tolerances["out"].kind = tolerance;
   }
-  static TestSubject of_task(const std::string& name) {
-    auto folder = std::string(PTXLAB_SOURCE_DIR) + "/tasks/" + name + "/";
-    return {*base::read_file(folder + "baseline.ptx"), *base::read_file(folder + "baseline.plan.toml"),
+  // The baseline of a task's folder.
+  static TestSubject of_folder(const std::string& folder) {
+    return {*base::read_file(folder + "/baseline.ptx"), *base::read_file(folder + "/baseline.plan.toml"),
             task::Tolerance::Kind::floating};
   }
   Subject subject() const { return {&module, &plan, &task, *isa::target_named("sm_90a"), {}}; }

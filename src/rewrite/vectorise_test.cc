@@ -66,7 +66,7 @@ void expect_refused(const std::string& text, const std::string& because) {
 
 TEST(Vectorise, TasksGiveDifferentCodeForEachWidth) {
   for (const std::string name : {"elementwise/vector_add_f32", "norm/rmsnorm_bf16", "softmax/softmax_f32"}) {
-    auto subject = TestSubject::of_task(name);
+    auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/" + name);
     ASSERT_FALSE(base::has_error(subject.findings)) << base::render(subject.findings, "");
     auto choices = vectorise_rule()->choices(subject.subject());
     EXPECT_GE(choices.size(), 3u) << name;
@@ -97,7 +97,7 @@ TEST(Vectorise, TasksGiveDifferentCodeForEachWidth) {
 
 TEST(Vectorise, AssemblesForEveryTaskTarget) {
   if (!toolchain::installed().ptxas) GTEST_SKIP() << "no ptxas here";
-  auto subject = TestSubject::of_task("norm/rmsnorm_bf16");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/norm/rmsnorm_bf16");
   auto result = vectorise_rule()->apply(subject.subject(), {"8", 8});
   ASSERT_TRUE(result.ok());
   for (auto name : {"sm_80", "sm_90", "sm_100"}) {
@@ -110,7 +110,7 @@ TEST(Vectorise, AssemblesForEveryTaskTarget) {
 }
 
 TEST(Vectorise, GuardedBodyShrinksTheGrid) {
-  auto subject = TestSubject::of_task("elementwise/vector_add_f32");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
   auto result = vectorise_rule()->apply(subject.subject(), {"4", 4});
   ASSERT_TRUE(result.ok()) << base::render(result.findings(), "");
   EXPECT_NE(result->plan.find("ceildiv(n, 1024)"), std::string::npos) << result->plan;
@@ -120,7 +120,7 @@ TEST(Vectorise, GuardedBodyShrinksTheGrid) {
 }
 
 TEST(Vectorise, AGuardedBodyThatKnowsItsGridStays) {
-  auto text = TestSubject::of_task("elementwise/vector_add_f32").text;
+  auto text = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32").text;
   text.replace(text.find("setp.ge.s32"), 0, "mov.u32 %r5, %nctaid.x;\n");
   auto said = verdict(text, plan_of("vector_add", "ceildiv(n, 256)", "256", "\"a\", \"b\", \"c\", \"n\""));
   EXPECT_NE(said.find("size of its grid"), std::string::npos) << said;
@@ -161,7 +161,7 @@ DONE:
 }
 
 TEST(Vectorise, SixteenBitElementsTravelInPairs) {
-  auto subject = TestSubject::of_task("norm/rmsnorm_bf16");
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/norm/rmsnorm_bf16");
   auto result = vectorise_rule()->apply(subject.subject(), {"8", 8});
   ASSERT_TRUE(result.ok()) << base::render(result.findings(), "");
   EXPECT_TRUE(result->plan.empty());
