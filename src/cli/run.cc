@@ -422,7 +422,7 @@ int run(Words words) {
                                    : plan_of_file(request, checked.module, *arguments, buffers);
   if (!plan.ok()) return refuse(plan.findings());
   auto engine = simt::make_simt_engine();
-  auto program = engine->load(checked.module);
+  auto program = engine->load(checked.module, launch::entries_of(*plan));
   if (!program.ok()) {
     tell_malformed(request, program.findings(), *source);
     return kExitInfrastructure;

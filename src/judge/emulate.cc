@@ -78,7 +78,7 @@ std::string key_of(const base::Finding& finding) {
 CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
                  const task::CaseData& data, const CaseOptions& options) {
   CaseRun run;
-  auto program = engine.load(module);
+  auto program = engine.load(module, launch::entries_of(plan));
   if (!program) {
     run.supported = false;
     run.findings = program.findings();

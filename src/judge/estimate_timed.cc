@@ -44,7 +44,7 @@ class SizeRun {
     auto plan = launch::resolve(input_.plan, input_.module, data_.binding);
     if (!plan) return plan.findings();
     auto engine = input_.engine();
-    auto program = engine->load(input_.module);
+    auto program = engine->load(input_.module, launch::entries_of(*plan));
     if (!program) return impossible(program.findings().front().message);
     // Zeros everywhere, all of them defined: pages that no CTA touches are never made.
     simt::Memory memory(input_.seed);

@@ -83,7 +83,7 @@ class FakeProgram : public simt::Program {
 class FakeEngine : public simt::Engine {
  public:
   std::string_view name() const override { return "fake"; }
-  base::Result<std::unique_ptr<simt::Program>> load(const ptx::Module& module) override {
+  base::Result<std::unique_ptr<simt::Program>> load(const ptx::Module& module, std::span<const std::string>) override {
     return std::unique_ptr<simt::Program>(std::make_unique<FakeProgram>(module));
   }
 };

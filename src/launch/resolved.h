@@ -45,6 +45,13 @@ struct ResolvedPlan {
   friend bool operator==(const ResolvedPlan&, const ResolvedPlan&) = default;
 };
 
+// The entries that a plan launches, each as often as it does.
+inline std::vector<std::string> entries_of(const ResolvedPlan& plan) {
+  std::vector<std::string> entries;
+  for (const auto& launch : plan.launches) entries.push_back(launch.entry);
+  return entries;
+}
+
 // Hardware limits every launch obeys (CUDA C++ programming guide): 1024 threads a CTA, grid 2^31-1 x 65535 x 65535.
 inline constexpr uint32_t kMaxThreadsPerCta = 1024;
 

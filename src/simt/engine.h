@@ -56,8 +56,10 @@ class Engine {
  public:
   virtual ~Engine() = default;
   virtual std::string_view name() const = 0;
-  // The module must have passed ptx::check and must outlive the program. Errors: RUN0001, a form without a handler.
-  virtual base::Result<std::unique_ptr<Program>> load(const ptx::Module& module) = 0;
+  // The module must have passed ptx::check and must outlive the program. `entries` are those that will be launched; none
+  // named: all of them. Errors: RUN0001, a form without a handler in one of them or in what it calls.
+  virtual base::Result<std::unique_ptr<Program>> load(const ptx::Module& module,
+                                                      std::span<const std::string> entries = {}) = 0;
 };
 
 std::unique_ptr<Engine> make_simt_engine();

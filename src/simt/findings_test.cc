@@ -349,6 +349,17 @@ TEST(Findings, UnsupportedInstructionsAreAllNamed) {
   EXPECT_EQ(loaded.findings()[1].place.line, 9u);
 }
 
+TEST(Findings, OnlyEntriesThatAreLaunchedNeedHandlers) {
+  auto checked = ptx::check(
+      ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry other()\n{\n  .reg .b64 %a;\n  mov.u64 %a, 0;\n"
+      "  add.f32x2 %a, %a, %a;\n  ret;\n}\n.visible .entry k()\n{\n  ret;\n}",
+      "test.ptx");
+  ASSERT_TRUE(checked.ok()) << base::render(checked.findings, checked.module.source);
+  EXPECT_TRUE(make_simt_engine()->load(checked.module, std::vector<std::string>{"k"}).ok());
+  EXPECT_FALSE(make_simt_engine()->load(checked.module, std::vector<std::string>{"k", "other"}).ok());
+  EXPECT_FALSE(make_simt_engine()->load(checked.module).ok());
+}
+
 TEST(Findings, SourceLineIsNamed) {
   Kernel kernel(
       "\n.visible .entry k(.param .u64 in)\n{\n  .reg .b64 %a;\n  .reg .b32 %v;\n  .loc 1 17 5\n  ld.param.u64 %a, "

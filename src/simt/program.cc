@@ -48,7 +48,7 @@ class SimtProgram : public Program {
  public:
   explicit SimtProgram(const ptx::Module& module) : module_(module) {}
 
-  base::Findings load() {
+  base::Findings load(std::span<const std::string> entries) {
     base::Findings unsupported;
     uint64_t bytes = 0;
     for (const ptx::Variable& v : module_.variables)
@@ -61,8 +61,10 @@ class SimtProgram : public Program {
       return {finding};
     }
     make_variables(module_, variables_);
+    std::set<const ptx::Function*> wanted;
+    for (const auto& name : entries) wanted.insert(module_.entry(name));
     for (const ptx::Function& function : module_.functions)
-      if (function.entry && function.has_body)
+      if (function.entry && function.has_body && (entries.empty() || wanted.count(&function)))
         images_[function.name] = decode(module_, function, variables_, unsupported);
     std::set<std::pair<uint32_t, std::string>> seen;  // functions that several entries call
     std::erase_if(unsupported, [&](const base::Finding& f) { return !seen.insert({f.place.line, f.message}).second; });
@@ -93,9 +95,10 @@ class SimtProgram : public Program {
 class SimtEngine : public Engine {
  public:
   std::string_view name() const override { return "simt"; }
-  base::Result<std::unique_ptr<Program>> load(const ptx::Module& module) override {
+  base::Result<std::unique_ptr<Program>> load(const ptx::Module& module,
+                                              std::span<const std::string> entries) override {
     auto program = std::make_unique<SimtProgram>(module);
-    base::Findings findings = program->load();
+    base::Findings findings = program->load(entries);
     if (!findings.empty()) return findings;
     return base::Result<std::unique_ptr<Program>>(std::move(program));
   }
