@@ -115,7 +115,7 @@ uint64_t float_to_integer(double x, const Modifiers& m) {
 
 // To the bits of a floating type; `whole` is the exact source where that was an integer.
 uint64_t to_float(double x, const Modifiers& m, Type type) {
-  if (m.relu && x < 0) x = 0;
+  if (m.relu && x <= 0) x = 0;  // -0 becomes +0: an H200 does so
   if (m.sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
   if (type == Type::f64) return x == x ? std::bit_cast<uint64_t>(x) : uint64_t{0x7fffffffffffffff};
   uint32_t word = base::narrow(x, *format_of(type), rounding_of(m), m.satfinite);
