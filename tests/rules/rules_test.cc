@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <string>
+#include <span>
 #include <vector>
 
 #include "base/file.h"
@@ -44,7 +45,7 @@ std::string file(const std::string& path) {
   return *text;
 }
 
-void fill(std::vector<uint8_t>& bytes, Fill kind, base::Random& random) {
+void fill(std::span<uint8_t> bytes, Fill kind, base::Random& random) {
   auto put = [&](size_t at, auto value) { std::memcpy(bytes.data() + at, &value, sizeof value); };
   switch (kind) {
     case Fill::f32:
@@ -118,7 +119,10 @@ std::vector<std::vector<uint8_t>> execute(const std::string& ptx, const std::str
       why += base::render(report.findings, ptx) + "not completed";
   }
   std::vector<std::vector<uint8_t>> result;
-  for (size_t place : places) result.push_back(memory.allocation(place).data);
+  for (size_t place : places) {
+    const auto& data = memory.allocation(place).data;
+    result.emplace_back(data.begin(), data.end());
+  }
   return result;
 }
 

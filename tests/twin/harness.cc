@@ -33,7 +33,7 @@ std::vector<size_t> place_buffers(const std::vector<Argument>& arguments, simt::
     if (arguments[i].kind != Argument::Kind::buffer) continue;
     out.push_back(memory.allocate("argument " + std::to_string(i), arguments[i].bytes.size(),
                                   launch::ResolvedBuffer::Init::data));
-    memory.allocation(out.back()).data = arguments[i].bytes;
+    memory.allocation(out.back()).data.assign(arguments[i].bytes.begin(), arguments[i].bytes.end());
   }
   return out;
 }
@@ -41,7 +41,10 @@ std::vector<size_t> place_buffers(const std::vector<Argument>& arguments, simt::
 void fetch_buffers(const simt::Memory& memory, const std::vector<size_t>& buffers, std::vector<Argument>& arguments) {
   size_t next = 0;
   for (Argument& argument : arguments)
-    if (argument.kind == Argument::Kind::buffer) argument.bytes = memory.allocation(buffers[next++]).data;
+    if (argument.kind == Argument::Kind::buffer) {
+      const auto& data = memory.allocation(buffers[next++]).data;
+      argument.bytes.assign(data.begin(), data.end());
+    }
 }
 
 std::string run_twin(std::string_view text, launch::Dim3 grid, launch::Dim3 block, std::vector<Argument>& arguments,
