@@ -107,7 +107,9 @@ class SizeRun {
 
 }  // namespace
 
-base::Result<TimedEstimate> estimate_timed(const EstimateInput& input) {
+namespace {
+
+base::Result<TimedEstimate> estimate_sizes(const EstimateInput& input) {
   if (input.timed.empty()) return impossible("the task has no timed sizes");
   TimedEstimate result;
   double weights = 0, heaviest = -1;
@@ -127,6 +129,16 @@ base::Result<TimedEstimate> estimate_timed(const EstimateInput& input) {
   }
   if (weights > 0) result.whole.nanoseconds /= weights;
   return result;
+}
+
+}  // namespace
+
+base::Result<TimedEstimate> estimate_timed(const EstimateInput& input) {
+  try {
+    return estimate_sizes(input);
+  } catch (const std::exception& error) {
+    return impossible(fmt::format("the engine failed: {}", error.what()));  // as out of memory
+  }
 }
 
 double estimated_speedup(const task::Task& task, const TimedEstimate& baseline, const TimedEstimate& candidate) {

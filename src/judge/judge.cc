@@ -193,7 +193,9 @@ class Judgement {
             fmt::format("the plan does not fit at {}: {}", data->what.label(), first_message(resolved.findings())));
         return false;
       }
+      bool timed = plans_.size() >= prepared.cases.size();
       plans_.push_back(std::move(*resolved));
+      if (!obeys(check_scratch(plans_.back(), timed ? kScratchOfTimedSize : kScratchOfCase))) return false;
     }
     return obeys(check_constraints(module_, plans_, options_.constraints));
   }

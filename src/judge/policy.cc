@@ -22,6 +22,8 @@ using ptx::Statement;
 
 bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
 
+constexpr size_t kMaxFindings = 20;  // of accesses that are too wide
+
 // The runtime's functions that honest kernels call: they print and stop, and keep no address.
 bool harmless_external(std::string_view name) { return name == "vprintf" || name == "__assertfail"; }
 
@@ -117,6 +119,9 @@ class AddressFlow {
   explicit AddressFlow(const Module& module) : module_(module) {}
 
   std::set<uint32_t> written() {
+    bool any = std::any_of(module_.variables.begin(), module_.variables.end(),
+                           [](const ptx::Variable& variable) { return variable.space == isa::Space::global; });
+    if (!any) return {};
     // An address inside another variable's initial value can be loaded from there by anyone.
     for (const auto& variable : module_.variables) {
       if (!variable.init) continue;
@@ -318,6 +323,7 @@ base::Findings check_constraints(const Module& module, const std::vector<launch:
       const Instruction* instruction = statement.instruction();
       uint64_t bytes = instruction ? access_bytes(*instruction) : 0;
       if (bytes <= static_cast<uint64_t>(*constraints.vector_bytes)) continue;
+      if (findings.size() >= kMaxFindings) break;
       findings.push_back(judge_finding(
           "POL0013", Severity::error,
           fmt::format("an access of {} bytes a thread, the brief allows {}", bytes, *constraints.vector_bytes),
@@ -325,6 +331,19 @@ base::Findings check_constraints(const Module& module, const std::vector<launch:
     }
   }
   return findings;
+}
+
+base::Findings check_scratch(const launch::ResolvedPlan& plan, uint64_t least) {
+  uint64_t scratch = 0, own = 0;
+  for (const auto& buffer : plan.buffers) {
+    uint64_t& sum = buffer.role == launch::ResolvedBuffer::Role::scratch ? scratch : own;
+    sum += buffer.bytes;
+  }
+  uint64_t limit = std::max(least, 16 * own);
+  if (scratch <= limit) return {};
+  return {judge_finding("POL0015", Severity::error,
+                        fmt::format("the plan asks for {} bytes of scratch, {} are allowed here", scratch, limit),
+                        "scratch grows with the task's buffers, and no faster")};
 }
 
 base::Findings check_resources(const std::vector<toolchain::Resources>& resources,

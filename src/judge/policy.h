@@ -7,6 +7,7 @@
 //   POL0003 griddepcontrol              POL0007 the device heap                       POL0012 threads a block
 //   POL0004 approximate instruction     POL0008 .target above the judged one          POL0013 width of an access
 //                                                                                     POL0014 does not fit on an SM
+//                                                                                     POL0015 too much scratch
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -36,6 +37,10 @@ base::Findings check_policy(const ptx::Module& module, const task::Task& task, c
 // The brief's constraints that module and launches decide: POL0011 (dynamic shared memory), POL0012, POL0013.
 base::Findings check_constraints(const ptx::Module& module, const std::vector<launch::ResolvedPlan>& plans,
                                  const record::Constraints& constraints);
+
+// Scratch of one case: at most `least` bytes, or sixteen times the task's own buffers where that is more.
+base::Findings check_scratch(const launch::ResolvedPlan& plan, uint64_t least);
+inline constexpr uint64_t kScratchOfCase = uint64_t{256} << 20, kScratchOfTimedSize = uint64_t{2} << 30;
 
 // Those that only ptxas's report decides: POL0010, POL0011 (static and dynamic together), POL0014.
 base::Findings check_resources(const std::vector<toolchain::Resources>& resources,

@@ -205,6 +205,16 @@ TEST_F(Policy, ConstraintsOfTheBrief) {
   EXPECT_EQ(with(constraints), Codes{"POL0011"});
 }
 
+TEST(Scratch, GrowsWithTheTasksBuffers) {
+  launch::ResolvedPlan plan;
+  plan.buffers = {{"x", 1000, launch::ResolvedBuffer::Role::in}, {"part", 5000, launch::ResolvedBuffer::Role::scratch}};
+  EXPECT_TRUE(check_scratch(plan, 5000).empty());
+  EXPECT_TRUE(check_scratch(plan, 100).empty());  // five times the task's
+  plan.buffers[1].bytes = 16001;
+  EXPECT_EQ(check_scratch(plan, 5000).at(0).code, "POL0015");
+  EXPECT_TRUE(check_scratch(plan, 20000).empty());
+}
+
 TEST_F(Policy, ResourcesAgainstTheBriefAndTheMachine) {
   toolchain::Resources resources;
   resources.entry = "k";

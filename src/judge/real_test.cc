@@ -141,6 +141,15 @@ TEST_F(Real, MalformedAndRejected) {
   EXPECT_EQ(judged().outcome, OutcomeName::rejected) << shown;
 }
 
+TEST_F(Real, ATerabyteOfScratchIsRejectedBeforeItIsMade) {
+  use("elementwise/vector_add_f32");
+  *candidate.plan =
+      replaced(*candidate.plan, "[[launch]]", "scratch = [{ name = \"much\", bytes = \"1 << 40\" }]\n[[launch]]");
+  auto verdict = judged();
+  EXPECT_EQ(verdict.outcome, OutcomeName::rejected) << shown;
+  EXPECT_TRUE(has(verdict, GateName::check, "POL0015")) << shown;
+}
+
 TEST_F(Real, WhatPtxasAloneRefusesIsRejected) {
   if (!ptxas()) GTEST_SKIP() << "no ptxas on this machine";
   use("norm/rmsnorm_bf16");
