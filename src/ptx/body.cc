@@ -52,7 +52,7 @@ void BodyParser::run() {
   labels_.resolve(function_, report_);
 }
 
-void BodyParser::finish(Statement statement, uint32_t begin) {
+void BodyParser::finish(Statement&& statement, uint32_t begin) {
   statement.span = {begin, reader_.previous_end()};
   reader_.end_item(statement.trivia);
   function_.body.push_back(std::move(statement));
@@ -105,7 +105,7 @@ void BodyParser::statement() {
   }
 }
 
-void BodyParser::declaration_statement(Statement statement, std::string_view word) {
+void BodyParser::declaration_statement(Statement&& statement, std::string_view word) {
   if (word == ".reg") return register_statement(std::move(statement));
   if (word == ".loc") return loc_statement(std::move(statement));
   if (word == ".pragma") return pragma_statement(std::move(statement));
@@ -128,7 +128,7 @@ void BodyParser::declaration_statement(Statement statement, std::string_view wor
   reader_.skip_statement();
 }
 
-void BodyParser::register_statement(Statement statement) {
+void BodyParser::register_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
   RegisterDeclaration declaration;
   if (!parser_.read_register_declaration(declaration) || !end_of_statement()) return reader_.skip_statement();
@@ -146,7 +146,7 @@ void BodyParser::register_statement(Statement statement) {
   finish(std::move(statement), begin);
 }
 
-void BodyParser::variable_statement(Statement statement) {
+void BodyParser::variable_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
   Parser::Prefix prefix;
   if (!parser_.read_prefix(prefix)) return reader_.skip_statement();
@@ -170,7 +170,7 @@ void BodyParser::variable_statement(Statement statement) {
 }
 
 // .loc 1 23 5, function_name $L__info_string0+4, inlined_at 1 20 3
-void BodyParser::loc_statement(Statement statement) {
+void BodyParser::loc_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
   reader_.advance();
   Loc loc;
@@ -207,7 +207,7 @@ void BodyParser::loc_statement(Statement statement) {
   finish(std::move(statement), begin);
 }
 
-void BodyParser::pragma_statement(Statement statement) {
+void BodyParser::pragma_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
   reader_.advance();
   do {
@@ -221,7 +221,7 @@ void BodyParser::pragma_statement(Statement statement) {
   finish(std::move(statement), begin);
 }
 
-void BodyParser::targets_statement(Statement statement, bool calls) {
+void BodyParser::targets_statement(Statement&& statement, bool calls) {
   uint32_t begin = reader_.token().span.begin;
   reader_.advance();
   Directive directive;
@@ -245,7 +245,7 @@ void BodyParser::targets_statement(Statement statement, bool calls) {
 }
 
 // .callprototype (.param .b32 _) _ (.param .b64 _, .param .b32 _) .noreturn
-void BodyParser::prototype_statement(Statement statement) {
+void BodyParser::prototype_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
   reader_.advance();
   Directive directive;
@@ -263,7 +263,7 @@ void BodyParser::prototype_statement(Statement statement) {
   finish(std::move(statement), begin);
 }
 
-void BodyParser::label_statement(Statement statement, std::string_view name, Span span) {
+void BodyParser::label_statement(Statement&& statement, std::string_view name, Span span) {
   reader_.advance();  // the ':'
   auto id = static_cast<uint32_t>(function_.labels.size());
   function_.labels.push_back({std::string(name), static_cast<int32_t>(function_.body.size()), span});
@@ -299,7 +299,7 @@ bool BodyParser::read_guard(Instruction& instruction) {
   return true;
 }
 
-void BodyParser::word_statement(Statement statement) {
+void BodyParser::word_statement(Statement&& statement) {
   Instruction read;
   Span first = reader_.token().span;
   if (reader_.at('@')) {
@@ -317,7 +317,7 @@ void BodyParser::word_statement(Statement statement) {
   instruction(std::move(statement), std::move(read), span, first);
 }
 
-void BodyParser::instruction(Statement statement, Instruction instruction, Span opcode_span, Span first) {
+void BodyParser::instruction(Statement&& statement, Instruction&& instruction, Span opcode_span, Span first) {
   // Both lists are collected aside and moved at their final size: large modules are nearly all instructions.
   word_spans_.assign(1, opcode_span);
   operands_.clear();

@@ -97,18 +97,18 @@ class BodyParser {
   // ---- body.cc
   void statement();
   void declare_parameters();
-  void declaration_statement(Statement statement, std::string_view word);
-  void register_statement(Statement statement);
-  void variable_statement(Statement statement);
-  void loc_statement(Statement statement);
-  void pragma_statement(Statement statement);
-  void targets_statement(Statement statement, bool calls);
-  void prototype_statement(Statement statement);
-  void word_statement(Statement statement);
-  void instruction(Statement statement, Instruction instruction, Span opcode, Span first);
-  void label_statement(Statement statement, std::string_view name, Span span);
+  void declaration_statement(Statement&& statement, std::string_view word);
+  void register_statement(Statement&& statement);
+  void variable_statement(Statement&& statement);
+  void loc_statement(Statement&& statement);
+  void pragma_statement(Statement&& statement);
+  void targets_statement(Statement&& statement, bool calls);
+  void prototype_statement(Statement&& statement);
+  void word_statement(Statement&& statement);
+  void instruction(Statement&& statement, Instruction&& instruction, Span opcode, Span first);
+  void label_statement(Statement&& statement, std::string_view name, Span span);
   bool read_guard(Instruction& instruction);
-  void finish(Statement statement, uint32_t begin);
+  void finish(Statement&& statement, uint32_t begin);
   void settle(Operand& operand);
   bool end_of_statement();
 

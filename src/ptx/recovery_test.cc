@@ -1,8 +1,10 @@
 // Bad input: every finding has its place, one mistake does not hide the next, and nothing crashes, hangs or blows up.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 
 #include "base/file.h"
 #include "base/random.h"
