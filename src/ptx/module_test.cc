@@ -136,6 +136,19 @@ TEST(Module, OperandsOfEveryKind) {
   EXPECT_EQ(arguments.position[2], 1);
 }
 
+TEST(Verifier, AcceptsWhatPtxasAccepts) {
+  for (std::string_view line :
+       {"isspacep.shared %p, %r1;", "isspacep.shared %p, %d1;", "mov.u32 %r1, !1;", "mov.u32 %r1, %tid .x;",
+        "bra %L; %L:", ".reg .align 4 .b32 %a;", "ld.shared.u32 %r1, [%d1];", "setp.lt.s32 _|%p, %r1, 2;",
+        "cvt.u16.u32 %h, %tid.x;", "shl.b32 %r1, 1, 40;", "mov.b64 %d1, {1.0, %f};"}) {
+    std::string text = std::string(kHead) +
+                       ".entry k() {\n.reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p; .reg .b16 %h; .reg .f32 %f;\n" +
+                       std::string(line) + "\nret;\n}\n";
+    Checked checked = check(text, "t.ptx");
+    EXPECT_TRUE(checked.ok()) << base::render(checked.findings, text);
+  }
+}
+
 TEST(Printer, KeepsCommentsAndBlankLines) {
   const std::string text =
       "// a file\n"

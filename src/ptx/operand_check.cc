@@ -106,6 +106,9 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
     return Problem{Code::vector_length, operand.span, fmt::format("{} is a vector register", quoted(have.name)),
                    "name one component: .x .y .z .w", false};
   }
+  // A window of 32 bits is an address of that space too.
+  bool window = isa::bits_of(have.type) == 32 && !isa::is_float(have.type);
+  if (window && form.row->opcode == "isspacep" && !spec.destination) return std::nullopt;
   switch (fit(have.type, want, spec.type.relaxed, element)) {
     case Fit::ok: return std::nullopt;
     case Fit::width:
