@@ -205,18 +205,29 @@ std::string joined(const std::vector<std::string_view>& words) {
   return text;
 }
 
-std::string listed(const Slot& slot) {
+// The alternatives of a slot that the form's other choices leave: all of them where none is left.
+std::vector<Choice> open_choices(Form form, size_t slot) {
+  std::vector<Choice> open;
+  std::span<const Choice> choices = form.row->slots[slot].choices;
+  for (size_t c = 0; c < choices.size(); ++c) {
+    form.taken[slot] = static_cast<int8_t>(c);
+    if (keeps_constraints(form)) open.push_back(choices[c]);
+  }
+  return open.empty() ? std::vector<Choice>(choices.begin(), choices.end()) : open;
+}
+
+std::string listed(std::span<const Choice> choices) {
   std::vector<std::string_view> tokens;
-  for (const Choice& choice : slot.choices) tokens.push_back(choice.token);
+  for (const Choice& choice : choices) tokens.push_back(choice.token);
   return joined(tokens);
 }
 
 // The alternative of the same width, where the word is a type; else the one spelt most alike.
-std::string mend(std::string_view word, const Slot& slot) {
+std::string mend(std::string_view word, std::span<const Choice> choices) {
   if (auto type = type_named(word)) {
     const Choice* same = nullptr;
     int fitting = 0;
-    for (const Choice& choice : slot.choices) {
+    for (const Choice& choice : choices) {
       if (choice.type == Type::none || bits_of(choice.type) != bits_of(*type)) continue;
       if (is_float(choice.type) != is_float(*type) && choice.type != Type::b16 && choice.type != Type::b32 &&
           choice.type != Type::b64) {
@@ -278,22 +289,23 @@ void misfit(const Attempt& best, std::span<const std::string_view> words, size_t
   }
   // The slot that the word should have filled: the unfilled mandatory one of its class.
   bool is_type = type_named(word).has_value(), is_space = space_named(word).has_value();
-  const Slot* wanted = nullptr;
+  int wanted = -1;
   for (size_t s = 0; s < best.row->row->slots.size(); ++s) {
     if (best.filled >> s & 1) continue;
     Order order = best.row->order[s];
     bool same = is_type ? order == Order::types : is_space ? order == Order::spaces : order == Order::free;
-    if (same && (best.row->mandatory >> s & 1) && !wanted) wanted = &best.row->row->slots[s];
+    if (same && (best.row->mandatory >> s & 1) && wanted < 0) wanted = static_cast<int>(s);
   }
   std::string others(best.row->row->opcode);
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (best.form.has(words[first + i]) && i != offender) others += words[first + i];
   }
   match.problem = fmt::format("'{}' does not go with '{}'", word, others);
-  if (wanted) {
-    match.problem += wanted->choices.size() == 1 ? ", which needs " : ", which needs one of ";
-    match.problem += listed(*wanted);
-    match.suggestion = wanted->choices.size() == 1 ? std::string(wanted->choices[0].token) : mend(word, *wanted);
+  if (wanted >= 0) {
+    std::vector<Choice> open = open_choices(best.form, static_cast<size_t>(wanted));
+    match.problem += open.size() == 1 ? ", which needs " : ", which needs one of ";
+    match.problem += listed(open);
+    match.suggestion = open.size() == 1 ? std::string(open[0].token) : mend(word, open);
   }
 }
 

@@ -107,6 +107,7 @@ constexpr Refused kRefused[] = {
     {"mov.u8", 1, "'.u8' does not go with 'mov'", ""},
     {"mov.s8", 1, "'.s8' does not go with 'mov'", ""},
     {"atom.relaxed.gpu.global.or.u32", 5, "'.u32' does not go with 'atom.relaxed.gpu.global.or'", ".b32"},
+    {"atom.global.or.u16", 3, "'.u16' does not go with 'atom.global.or', which needs one of .b32, .b64", ""},
     {"atom.global.and.s64", 3, "'.s64' does not go with", ".b64"},
     {"atom.global.xor.f32", 3, "'.f32' does not go with", ".b32"},
     {"atom.global.cas.u32", 3, "'.u32' does not go with", ".b32"},
