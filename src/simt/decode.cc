@@ -130,6 +130,7 @@ void FunctionDecoder::assign_stack() {
     code_.variables[i] = {end, static_cast<uint32_t>(v.bytes())};
     end += static_cast<uint32_t>(std::min<uint64_t>(v.bytes(), uint64_t{1} << 30));
   }
+  code_.stack_used = end;
   code_.stack_bytes = static_cast<uint32_t>(align_up(end, 16));
 }
 

@@ -189,7 +189,7 @@ const Region* Machine::find_region(Context& context, isa::Space space, uint64_t 
       Region& r = stack_region_;
       r.data = context.warp.stack.data();
       r.defined = context.defined ? context.warp.stack_defined.data() : nullptr;
-      r.bytes = context.frame.stack_base + context.frame.code->stack_bytes;
+      r.bytes = context.frame.stack_base + context.frame.code->stack_used;
       r.lane_stride = context.warp.stack_capacity;
       r.space = space == isa::Space::local ? isa::Space::local : isa::Space::param;
       return &r;
@@ -226,7 +226,7 @@ std::string Machine::describe(const Context& context, isa::Space space, uint64_t
     case isa::Space::param: return window("kernel's parameters", parameters_.size());
     case isa::Space::local:
     case isa::Space::param_func:
-      return window("thread's local memory", context.frame.stack_base + context.frame.code->stack_bytes);
+      return window("thread's local memory", context.frame.stack_base + context.frame.code->stack_used);
     default: break;
   }
   return address >= kVariableBase && variables_.memory.count() ? variables_.memory.describe(address, bytes)

@@ -53,6 +53,20 @@ std::vector<uint8_t> bytes_of(const Group& group, uint32_t bytes) {
   return out;
 }
 
+// What each lane stores, from its registers: where lanes disagree about one place, memory tells only the last one's.
+std::vector<uint8_t> stored_bytes(Context& context, const Op& op, const Group& group, uint32_t element, uint32_t count,
+                                  bool wide) {
+  std::vector<uint8_t> out(size_t{element} * count * kLanes);
+  for (int l = 0; l < kLanes; ++l) {
+    if (!(group.lanes >> l & 1)) continue;
+    for (uint32_t k = 0; k < count; ++k) {
+      uint64_t value = value_of(context.registers, context.frame.code->lists[op.list + k], wide, l);
+      std::memcpy(out.data() + size_t{element} * (count * l + k), &value, element);
+    }
+  }
+  return out;
+}
+
 bool watched(const Context& context, const Op& op) {
   return context.machine.wants(kAccesses) && op.space != isa::Space::param_func;
 }
@@ -209,7 +223,6 @@ Flow load(Context& context, const Op& op, LaneMask active) {
     if (context.machine.options().count_sectors) count_sectors(context, op, group, bytes);
     if (watched(context, op)) {
       Telling telling;
-      if (context.machine.wants(kAccessValues)) telling.before = bytes_of(group, bytes);
       tell(context, op, group, bytes, Intent::read, false, telling);
     }
   });
@@ -287,7 +300,7 @@ Flow store(Context& context, const Op& op, LaneMask active) {
     }
     if (context.machine.options().count_sectors) count_sectors(context, op, group, bytes);
     if (!watched(context, op)) return;
-    if (values) telling.after = bytes_of(group, bytes);
+    if (values) telling.after = stored_bytes(context, op, group, shape.element, shape.count, shape.wide);
     tell(context, op, group, bytes, Intent::write, false, telling);
   });
   return ok ? Flow::next : Flow::fault;

@@ -82,7 +82,7 @@ struct LaunchContext {
 
 enum EventKind : uint32_t {
   kAccesses = 1,
-  kAccessValues = 2,  // fills Access::value_before and value_after
+  kAccessValues = 2,  // fills Access::value_before and value_after of stores and atomics
   kBarriers = 4,
   kIssues = 8,     // every warp instruction
   kLaunches = 16,  // launch and CTA begin and end
