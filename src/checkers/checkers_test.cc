@@ -373,6 +373,21 @@ TEST(Races, AFlagWithFencesOrders) {
   EXPECT_EQ(unfenced.codes(), "CHK0001:5");
 }
 
+TEST(Races, FencesOfAWarpBeforeItsBarrierCountForTheLaneThatSetsTheFlag) {
+  Play play("races", 64,
+            {"st.shared.u32", "membar.cta", "bar.warp.sync 0", "st.volatile.shared.u32", "ld.volatile.shared.u32",
+             "ld.shared.u32"});
+  play.at(1, 7, 0);
+  play.fence(2, 7);
+  play.fence(2, 0);
+  play.warp_sync(3, 0);
+  play.at(4, 0, 64);
+  play.at(5, 40, 64);
+  play.fence(2, 40);
+  play.at(6, 40, 0);
+  EXPECT_EQ(play.codes(), "");
+}
+
 TEST(Races, ReleaseAndAcquireOrder) {
   Play play("races", 64, {"st.shared.u32", "st.release.cta.shared.u32", "ld.acquire.cta.shared.u32", "ld.shared.u32"});
   play.at(1, 0, 0);

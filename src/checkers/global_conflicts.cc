@@ -30,8 +30,7 @@ class GlobalConflicts : public simt::Observer {
     if (module_) detector_.set_exact(orders_partially(*module_));
   }
   void launch_begin(const launch::ResolvedLaunch& launch) override {
-    launch_ = launch;
-    detector_.order().launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
+    detector_.launch_begin(launch);
     floor_ = detector_.order().now();
   }
   void launch_end() override { memory_ = nullptr; }
@@ -59,7 +58,6 @@ class GlobalConflicts : public simt::Observer {
   RaceDetector detector_;
   const ptx::Module* module_ = nullptr;
   const simt::Memory* memory_ = nullptr;
-  launch::ResolvedLaunch launch_;
   Event floor_ = 0;
   std::unordered_map<uint64_t, Page> pages_;  // by address / kPageBytes
   Page* last_ = nullptr;
@@ -69,7 +67,7 @@ class GlobalConflicts : public simt::Observer {
 void GlobalConflicts::access(const simt::Access& access) {
   if (access.space != isa::Space::global) return;
   detector_.begin(access, floor_);
-  for (simt::LaneMask rest = access.active; rest; rest &= rest - 1) {
+  for (simt::LaneMask rest = detector_.telling_lanes(access); rest; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     // A store to a read-only buffer is the engine's finding; its loads conflict with nothing.
     if (access.allocation && never_written(access.allocation[lane])) continue;
@@ -78,7 +76,7 @@ void GlobalConflicts::access(const simt::Access& access) {
       const uint64_t at = address + done;
       const uint32_t offset = at % kPageBytes;
       const uint32_t bytes = std::min(access.bytes - done, kPageBytes - offset);
-      detector_.lane(lane, at, page_at(at / kPageBytes), offset, bytes, done);
+      detector_.lane<false>(lane, at, page_at(at / kPageBytes), offset, bytes, done);
       done += bytes;
     }
     if (access.strong || access.atomic) detector_.order().strong(access, lane, address);
@@ -106,29 +104,23 @@ base::Findings GlobalConflicts::findings() const {
 }
 
 base::Finding GlobalConflicts::describe(const Conflict& conflict) const {
-  const HappensBefore& order = detector_.order();
-  auto who = [&](ThreadId thread) {
-    const uint32_t cta = order.cta_of(thread);
-    return fmt::format("{} of {}", thread_name(launch_, thread - order.first_thread(cta)), cta_name(launch_, cta));
-  };
   const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
-  const bool between = order.cta_of(conflict.earlier) != order.cta_of(conflict.later);
   base::Finding finding = pair_finding(detector_, conflict, *module_);
-  finding.code = same_instruction ? kSameInstruction : between ? kBetweenCtas : kInsideCta;
-  finding.message =
-      fmt::format("{}: {} and {} both reach {}, and {}",
-                  same_instruction ? "lanes of one store disagree"
-                  : between        ? "global memory conflict between CTAs"
-                                   : "global memory race inside a CTA",
-                  who(conflict.earlier), who(conflict.later), conflict.what, pair_text(detector_, conflict, *module_));
+  finding.code = same_instruction ? kSameInstruction : conflict.between_ctas ? kBetweenCtas : kInsideCta;
+  const char* what = same_instruction        ? "lanes of one store disagree"
+                     : conflict.between_ctas ? "global memory conflict between CTAs"
+                                             : "global memory race inside a CTA";
+  finding.message = fmt::format("{}: {} and {}{} both reach {}, and {}", what, conflict.earlier_name,
+                                conflict.later_name, conflict.between_ctas ? "" : " of " + conflict.cta_name,
+                                conflict.what, pair_text(detector_, conflict, *module_));
   if (same_instruction) {
     finding.hint = "let one lane store, give each lane its own place, or use an atomic";
   } else if (conflict.kind == ConflictKind::atomic_plain) {
     finding.hint = "make the plain access atomic as well, or move it to another launch";
-  } else if (between) {
+  } else if (conflict.between_ctas) {
     finding.hint =
         "CTAs run in any order: give each CTA its own part, use atomics, or split the work into two launches";
-  } else if (conflict.earlier / 32 == conflict.later / 32) {
+  } else if (conflict.same_warp) {
     finding.hint = "put bar.warp.sync (__syncwarp) or bar.sync (__syncthreads) between the two";
   } else {
     finding.hint = "put bar.sync 0 (__syncthreads) between the two";

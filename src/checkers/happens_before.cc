@@ -205,6 +205,7 @@ void HappensBefore::meet(uint32_t cta_id, const std::vector<Arrival>& arrivals) 
     t.pending = nullptr;
   }
   state.knows = true;
+  if (state.fenced) pool_releases(state, cta_id, arrivals);
 }
 
 void HappensBefore::settle(uint32_t cta_id) {
@@ -231,19 +232,24 @@ void HappensBefore::settle(uint32_t cta_id) {
     }
     state.knows = common != nullptr;
   }
-  if (state.fenced) pool_releases(state, cta_id);
+  if (state.fenced) {
+    std::vector<Arrival> all;
+    for (uint32_t i = 0; i < threads_; ++i) all.push_back({first_thread(cta_id) + i, 0, true});
+    pool_releases(state, cta_id, all);
+    state.fenced = false;
+  }
   state.base = next();
 }
 
 // "fence in every thread; barrier; one thread sets a flag" hands on what all of them had fenced.
-void HappensBefore::pool_releases(Cta& state, uint32_t cta_id) {
+void HappensBefore::pool_releases(Cta& state, uint32_t cta_id, const std::vector<Arrival>& arrivals) {
   for (Release Thread::*which : {&Thread::narrow, &Thread::wide}) {
     Knowledge pooled;
     KnowledgePtr last;
-    for (uint32_t i = 0; i < threads_; ++i) {
-      const Release& release = state.threads[i].*which;
+    for (const Arrival& arrival : arrivals) {
+      const Release& release = state.threads[arrival.thread % stride_].*which;
       if (release.event) {
-        pooled.add_thread(first_thread(cta_id) + i, release.event);
+        pooled.add_thread(arrival.thread, release.event);
         pooled.add_cta(cta_id, release.base);
       }
       for (const KnowledgePtr& known : {release.knowledge, release.inherited}) {
@@ -254,9 +260,9 @@ void HappensBefore::pool_releases(Cta& state, uint32_t cta_id) {
     }
     if (pooled.warps.empty() && pooled.ctas.empty()) continue;
     auto common = std::make_shared<const Knowledge>(std::move(pooled));
-    for (Thread& t : state.threads) (t.*which).inherited = common;
+    for (const Arrival& arrival : arrivals)
+      if (arrival.waits) (state.threads[arrival.thread % stride_].*which).inherited = common;
   }
-  state.fenced = false;
 }
 
 KnowledgePtr HappensBefore::handed_on(ThreadId id, const Release& release) const {

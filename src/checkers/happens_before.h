@@ -96,7 +96,7 @@ class HappensBefore {
   void complete(const simt::Barrier& barrier);
   void meet(uint32_t cta_id, const std::vector<Arrival>& arrivals);  // a barrier of some threads
   void settle(uint32_t cta_id);                                      // a barrier of the whole CTA
-  void pool_releases(Cta& state, uint32_t cta_id);
+  void pool_releases(Cta& state, uint32_t cta_id, const std::vector<Arrival>& arrivals);
   KnowledgePtr handed_on(ThreadId id, const Release& release) const;
 
   uint32_t threads_ = 0;

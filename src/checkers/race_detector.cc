@@ -7,6 +7,13 @@
 #include <cstring>
 
 namespace ptxlab::checkers {
+namespace {
+
+std::string triple(uint32_t linear, const launch::Dim3& extent) {
+  return fmt::format("({},{},{})", linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]);
+}
+
+}  // namespace
 
 void RaceDetector::begin(const simt::Access& access, Event floor) {
   access_ = &access;
@@ -19,7 +26,17 @@ void RaceDetector::begin(const simt::Access& access, Event floor) {
   base_ = order_.base(access.warp.cta_linear);
   cta_first_ = order_.first_thread(access.warp.cta_linear);
   cta_threads_ = order_.stride();
+  warp_first_ = cta_first_ + access.warp.warp * 32;
   strong_ = access.atomic || access.strong;
+  writes_ = access.writes;
+}
+
+simt::LaneMask RaceDetector::telling_lanes(const simt::Access& access) const {
+  if (exact_ || strong_ || access.writes || access.active != ~simt::LaneMask{0}) return access.active;
+  simt::LaneMask repeats = 0;  // lanes that load from where their lower neighbour does
+  for (int lane = 1; lane < 32; ++lane)
+    repeats |= static_cast<simt::LaneMask>(access.address[lane] == access.address[lane - 1]) << lane;
+  return ~(repeats & repeats << 1);  // the third of a row and those after it
 }
 
 uint16_t RaceDetector::site_index(const simt::Site& site) {
@@ -52,22 +69,16 @@ void RaceDetector::refine(Page& page, uint32_t granule) {
   }
 }
 
-void RaceDetector::lane(int lane, uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped) {
-  lane_ = lane;
-  self_ = cta_first_ + access_->warp.warp * 32 + static_cast<uint32_t>(lane);
-  uint32_t granule = 1u << page.shift;
-  if ((offset | bytes) & (granule - 1)) {
-    refine(page, (offset | bytes) & 1 ? 1 : 2);
-    granule = 1u << page.shift;
-  }
-  granule_ = granule;
+void RaceDetector::lane_slowly(uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped) {
+  if ((offset | bytes) & ((1u << page.shift) - 1)) refine(page, (offset | bytes) & 1 ? 1 : 2);
+  granule_ = 1u << page.shift;
   Cell* cell = &page.cells[offset >> page.shift];
-  for (uint32_t at = 0; at < bytes; at += granule, ++cell) {
+  for (uint32_t at = 0; at < bytes; at += granule_, ++cell) {
     address_ = address + at;
     if (strong_) {
       strong(*cell);
-    } else if (access_->writes) {
-      write(*cell, address_, granule, skipped + at);
+    } else if (writes_) {
+      write(*cell, address_, granule_, skipped + at);
     } else {
       read(*cell);
     }
@@ -88,8 +99,8 @@ void RaceDetector::remember_reader(Cell& cell) {
     cell.second_read = event_, cell.second_reader = self_, cell.second_site = site_;
   } else if (exact_) {
     add_to(extra_of(cell).reads);
-  } else if (order_.cta_of(cell.first_reader) == order_.cta_of(cell.second_reader) &&
-             order_.cta_of(cell.first_reader) != access_->warp.cta_linear) {
+  } else if (cell.first_reader - cta_first_ >= cta_threads_ && cell.second_reader - cta_first_ >= cta_threads_ &&
+             order_.cta_of(cell.first_reader) == order_.cta_of(cell.second_reader)) {
     // Readers of two CTAs are unordered with any store at all; two of one CTA only until its next barrier.
     cell.second_read = event_, cell.second_reader = self_, cell.second_site = site_;
   }
@@ -167,7 +178,8 @@ void RaceDetector::add_to(std::vector<Reader>& list) {
   Reader* mine = nullptr;
   for (Reader& reader : list) {
     if (reader.warp != warp) continue;
-    if (reader.event == event_) {
+    // An entry whose lanes all take part now is as good as one of now.
+    if (reader.event == event_ || (reader.lanes & ~access_->active) == 0) {
       mine = &reader;
     } else {
       reader.lanes &= ~bit;
@@ -175,6 +187,8 @@ void RaceDetector::add_to(std::vector<Reader>& list) {
   }
   if (mine) {
     mine->lanes |= bit;
+    mine->event = event_;
+    mine->site = site_;
     return;
   }
   std::erase_if(list, [&](const Reader& r) {
@@ -202,13 +216,24 @@ void RaceDetector::report(ConflictKind kind, ThreadId other, uint16_t other_site
   conflict.address = address_;
   conflict.bytes = granule_;
   conflict.what = namer_(*access_, lane_, address_);
+  conflict.earlier_name = thread_name(other);
+  conflict.later_name = thread_name(self_);
+  conflict.cta_name = cta_name(access_->warp.cta_linear);
+  conflict.between_ctas = between_ctas;
+  conflict.same_warp = other / 32 == self_ / 32;
+  if (between_ctas) {
+    conflict.earlier_name += " of " + cta_name(order_.cta_of(other));
+    conflict.later_name += " of " + conflict.cta_name;
+  }
+}
+
+void RaceDetector::launch_begin(const launch::ResolvedLaunch& launch) {
+  grid_ = launch.grid;
+  block_ = launch.block;
+  order_.launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
 }
 
 namespace {
-
-std::string triple(uint32_t linear, const launch::Dim3& extent) {
-  return fmt::format("({},{},{})", linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]);
-}
 
 // "load at line 41 (tile.cu:12)"
 std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction) {
@@ -224,13 +249,11 @@ std::string access_name(const ptx::Module& module, const ptx::Instruction& instr
 
 }  // namespace
 
-std::string thread_name(const launch::ResolvedLaunch& launch, uint32_t thread) {
-  return fmt::format("thread {}", triple(thread, launch.block));
+std::string RaceDetector::thread_name(ThreadId thread) const {
+  return fmt::format("thread {}", triple(thread % order_.stride(), block_));
 }
 
-std::string cta_name(const launch::ResolvedLaunch& launch, uint32_t cta) {
-  return fmt::format("CTA {}", triple(cta, launch.grid));
-}
+std::string RaceDetector::cta_name(uint32_t cta) const { return fmt::format("CTA {}", triple(cta, grid_)); }
 
 std::string pair_text(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {
   const simt::Site& a = detector.site(conflict.earlier_site);

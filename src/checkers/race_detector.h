@@ -45,7 +45,9 @@ struct Conflict {
   ThreadId earlier = 0, later = 0;
   uint64_t address = 0;
   uint32_t bytes = 0;
-  std::string what;    // "'tile' at byte 132"
+  std::string what;                                // "byte 132 of 'tile'"
+  std::string earlier_name, later_name, cta_name;  // the threads and the later one's CTA, by that launch's sizes
+  bool between_ctas = false, same_warp = false;
   uint64_t count = 0;  // granules
 };
 
@@ -55,6 +57,8 @@ class RaceDetector {
   using Namer = std::function<std::string(const simt::Access& access, int lane, uint64_t address)>;
   explicit RaceDetector(Namer namer) : namer_(std::move(namer)) {}
 
+  void launch_begin(const launch::ResolvedLaunch& launch);
+
   HappensBefore& order() { return order_; }
   const HappensBefore& order() const { return order_; }
   void set_exact(bool exact) { exact_ = exact; }
@@ -62,8 +66,25 @@ class RaceDetector {
   // Begins an access by a warp: `floor` is the event up to which everything is ordered before it (a launch's or CTA's
   // begin).
   void begin(const simt::Access& access, Event floor);
-  // One lane's access to the bytes at `address`; `page` holds them all from `offset` in the page on.
-  void lane(int lane, uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped);
+  // The lanes to look at: of neighbouring lanes that load from one place two are enough, since where two readers are not
+  // ordered with a store at least one of them is not the storing thread. Where readers count one by one, all.
+  simt::LaneMask telling_lanes(const simt::Access& access) const;
+  // One lane's access to the bytes at `address`, the lane's own address plus `skipped`; `page` holds them all from `offset`
+  // on. kOneCta: only threads of one CTA ever reach the page.
+  template <bool kOneCta>
+  void lane(int lane, uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped) {
+    lane_ = lane;
+    self_ = warp_first_ + static_cast<uint32_t>(lane);
+    const uint32_t granule = 1u << page.shift;
+    if (strong_ || ((offset | bytes) & (granule - 1)) != 0) return lane_slowly(address, page, offset, bytes, skipped);
+    granule_ = granule;
+    Cell* cell = &page.cells[offset >> page.shift];
+    for (uint32_t at = 0; at < bytes; at += granule, ++cell) {
+      if (writes_ ? quiet_write<kOneCta>(*cell) : quiet_read<kOneCta>(*cell)) continue;
+      address_ = address + at;
+      writes_ ? write(*cell, address_, granule, skipped + at) : read(*cell);
+    }
+  }
   const std::map<std::array<uint32_t, 3>, Conflict>& conflicts() const { return conflicts_; }
   const simt::Site& site(uint16_t index) const { return sites_[index]; }
 
@@ -80,6 +101,38 @@ class RaceDetector {
     std::vector<Reader> strong_writes;  // those that store
   };
 
+  // The common cases in line: everything that the cell knows lies before this CTA's last barrier or is the thread's own.
+  template <bool kOneCta>
+  bool before_barrier(Event event, ThreadId other) const {
+    if constexpr (kOneCta) return event <= base_;
+    return event <= floor_ || (event <= base_ && other - cta_first_ < cta_threads_);
+  }
+  template <bool kOneCta>
+  bool quiet_read(Cell& cell) {
+    if (cell.extra || !(before_barrier<kOneCta>(cell.write, cell.writer) || cell.writer == self_)) return false;
+    if (before_barrier<kOneCta>(cell.first_read, cell.first_reader) || cell.first_reader == self_) {
+      cell.first_read = event_, cell.first_reader = self_, cell.first_site = site_;
+      return true;
+    }
+    if (before_barrier<kOneCta>(cell.second_read, cell.second_reader) || cell.second_reader == self_) {
+      cell.second_read = event_, cell.second_reader = self_, cell.second_site = site_;
+      return true;
+    }
+    return kOneCta && !exact_;  // two concurrent readers say enough
+  }
+  template <bool kOneCta>
+  bool quiet_write(Cell& cell) {
+    if (cell.extra || cell.write == event_ ||
+        !(before_barrier<kOneCta>(cell.write, cell.writer) || cell.writer == self_) ||
+        !(before_barrier<kOneCta>(cell.first_read, cell.first_reader) || cell.first_reader == self_) ||
+        !(before_barrier<kOneCta>(cell.second_read, cell.second_reader) || cell.second_reader == self_))
+      return false;
+    cell.write = event_, cell.writer = self_, cell.write_site = site_;
+    cell.first_read = cell.second_read = 0;
+    return true;
+  }
+
+  void lane_slowly(uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped);
   uint16_t site_index(const simt::Site& site);
   bool ordered(Event event, ThreadId other) const {
     return event <= floor_ || other == self_ || (event <= base_ && other - cta_first_ < cta_threads_) ||
@@ -98,7 +151,11 @@ class RaceDetector {
   Extra& extra_of(Cell& cell);
   void report(ConflictKind kind, ThreadId other, uint16_t other_site);
 
+  std::string thread_name(ThreadId thread) const;
+  std::string cta_name(uint32_t cta) const;
+
   Namer namer_;
+  launch::Dim3 grid_{1, 1, 1}, block_{1, 1, 1};
   mutable HappensBefore order_;  // its look-ups keep the last CTA at hand
   bool exact_ = false;
   std::vector<simt::Site> sites_;
@@ -110,18 +167,15 @@ class RaceDetector {
   const simt::Access* access_ = nullptr;
   uint16_t site_ = 0;
   Event event_ = 0, floor_ = 0, base_ = 0;
-  ThreadId cta_first_ = 0, self_ = 0;
+  ThreadId cta_first_ = 0, warp_first_ = 0, self_ = 0;
   uint32_t cta_threads_ = 0;
   int lane_ = 0;
   uint64_t address_ = 0;
   uint32_t granule_ = 4;
-  bool strong_ = false;
+  bool strong_ = false, writes_ = false;
   const ptx::Instruction* last_instruction_ = nullptr;
 };
 
-// "thread (1,0,0) of CTA (2,0,0)" and such, for findings.
-std::string thread_name(const launch::ResolvedLaunch& launch, uint32_t thread);
-std::string cta_name(const launch::ResolvedLaunch& launch, uint32_t cta);
 // "the store at line 41 (tile.cu:12) and the load at line 57 (tile.cu:18) are not ordered; 992 times in all"
 std::string pair_text(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module);
 // A finding placed at the pair's later line; code, message and hint are the caller's.

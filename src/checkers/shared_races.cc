@@ -30,8 +30,7 @@ class SharedRaces : public simt::Observer {
     if (module_) detector_.set_exact(orders_partially(*module_));
   }
   void launch_begin(const launch::ResolvedLaunch& launch) override {
-    launch_ = launch;
-    detector_.order().launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
+    detector_.launch_begin(launch);
     windows_.clear();
     last_ = nullptr;
   }
@@ -72,7 +71,6 @@ class SharedRaces : public simt::Observer {
   RaceDetector detector_;
   const ptx::Module* module_ = nullptr;
   std::span<const simt::SharedVariable> shared_;
-  launch::ResolvedLaunch launch_;
   std::unordered_map<uint32_t, Window> windows_;
   std::vector<std::vector<Page>> spare_;
   Window* last_ = nullptr;
@@ -86,7 +84,7 @@ void SharedRaces::access(const simt::Access& access) {
     last_id_ = access.warp.cta_linear;
   }
   detector_.begin(access, last_->floor);
-  for (simt::LaneMask rest = access.active; rest; rest &= rest - 1) {
+  for (simt::LaneMask rest = detector_.telling_lanes(access); rest; rest &= rest - 1) {
     const int lane = __builtin_ctz(rest);
     const uint64_t address = access.address[lane];
     for (uint32_t done = 0; done < access.bytes;) {  // an aligned access lies in one page
@@ -94,7 +92,7 @@ void SharedRaces::access(const simt::Access& access) {
       const uint32_t offset = at % kPageBytes;
       const uint32_t bytes = std::min(access.bytes - done, kPageBytes - offset);
       if (at / kPageBytes >= last_->pages.size()) break;  // out of bounds: the engine reports it
-      detector_.lane(lane, at, last_->pages[at / kPageBytes], offset, bytes, done);
+      detector_.lane<true>(lane, at, last_->pages[at / kPageBytes], offset, bytes, done);
       done += bytes;
     }
     if (access.strong || access.atomic) detector_.order().strong(access, lane, address << 24 | access.warp.cta_linear);
@@ -116,22 +114,18 @@ base::Findings SharedRaces::findings() const {
 }
 
 base::Finding SharedRaces::describe(const Conflict& conflict) const {
-  const HappensBefore& order = detector_.order();
-  const uint32_t first = order.first_thread(order.cta_of(conflict.later));
-  const bool same_warp = conflict.earlier / 32 == conflict.later / 32;
   const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
   base::Finding finding = pair_finding(detector_, conflict, *module_);
   finding.code = same_instruction ? kSameInstruction : kRace;
-  finding.message = fmt::format(
-      "{}: {} and {} of {} both reach {}, and {}",
-      same_instruction ? "lanes of one store disagree" : "shared memory race",
-      thread_name(launch_, conflict.earlier - first), thread_name(launch_, conflict.later - first),
-      cta_name(launch_, order.cta_of(conflict.later)), conflict.what, pair_text(detector_, conflict, *module_));
+  finding.message =
+      fmt::format("{}: {} and {} of {} both reach {}, and {}",
+                  same_instruction ? "lanes of one store disagree" : "shared memory race", conflict.earlier_name,
+                  conflict.later_name, conflict.cta_name, conflict.what, pair_text(detector_, conflict, *module_));
   if (same_instruction) {
     finding.hint = "let one lane store, give each lane its own place, or use an atomic";
   } else if (conflict.kind == ConflictKind::atomic_plain) {
     finding.hint = "make the plain access atomic as well, or put bar.sync between the two";
-  } else if (same_warp) {
+  } else if (conflict.same_warp) {
     finding.hint =
         "put bar.warp.sync (__syncwarp) or bar.sync (__syncthreads) between the two: lanes of a warp need not run in "
         "step";
