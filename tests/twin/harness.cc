@@ -32,7 +32,7 @@ std::vector<size_t> place_buffers(const std::vector<Argument>& arguments, simt::
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i].kind != Argument::Kind::buffer) continue;
     out.push_back(memory.allocate("argument " + std::to_string(i), arguments[i].bytes.size(),
-                                  launch::ResolvedBuffer::Init::data));
+                                  launch::ResolvedBuffer::Init::data, arguments[i].writable));
     memory.allocation(out.back()).data.assign(arguments[i].bytes.begin(), arguments[i].bytes.end());
   }
   return out;
@@ -42,8 +42,8 @@ void fetch_buffers(const simt::Memory& memory, const std::vector<size_t>& buffer
   size_t next = 0;
   for (Argument& argument : arguments)
     if (argument.kind == Argument::Kind::buffer) {
-      const auto& data = memory.allocation(buffers[next++]).data;
-      argument.bytes.assign(data.begin(), data.end());
+      const simt::Allocation& from = memory.allocation(buffers[next++]);
+      argument.bytes.assign(from.data.begin(), from.data.end());
     }
 }
 

@@ -15,15 +15,16 @@ struct Argument {
   enum class Kind : uint8_t { buffer, scalar } kind = Kind::scalar;
   std::vector<uint8_t> bytes;  // a buffer's contents before and after
   uint64_t bits = 0;           // a scalar
+  bool writable = true;
 };
 
 template <class T>
 Argument buffer(const std::vector<T>& values) {
-  Argument out{Argument::Kind::buffer, std::vector<uint8_t>(values.size() * sizeof(T)), 0};
+  Argument out{Argument::Kind::buffer, std::vector<uint8_t>(values.size() * sizeof(T)), 0, true};
   std::memcpy(out.bytes.data(), values.data(), out.bytes.size());
   return out;
 }
-inline Argument zeros(size_t bytes) { return {Argument::Kind::buffer, std::vector<uint8_t>(bytes), 0}; }
+inline Argument zeros(size_t bytes) { return {Argument::Kind::buffer, std::vector<uint8_t>(bytes), 0, true}; }
 template <class T>
 Argument scalar(T value) {
   Argument out;

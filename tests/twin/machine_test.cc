@@ -12,6 +12,7 @@
 
 #include "base/narrow_float.h"
 #include "base/random.h"
+#include "case_kernel.h"
 #include "harness.h"
 
 namespace ptxlab::twin {
@@ -184,6 +185,18 @@ setp.eq.u32 %p1, %r1, 0;
 @%p1 bar.sync 0, 64;)"),
                      {1, 1, 1}, {64, 1, 1}, arguments),
             "deadlock at line 10");
+}
+
+// The honest kernels among the golden cases run to their end.
+TEST(Machine, HonestCases) {
+  size_t count = 0;
+  for (CaseKernel& kernel : all_case_kernels()) {
+    if (kernel.bad) continue;
+    ++count;
+    EXPECT_EQ(run_twin(kernel.text, kernel.grid, kernel.block, kernel.arguments, kernel.shared_bytes), "")
+        << kernel.name;
+  }
+  EXPECT_GE(count, 30u);
 }
 
 }  // namespace
