@@ -1,5 +1,6 @@
 // What a warp instruction costs in the simt engine: cycles of the time stamp counter, by kernel, check level and processor
-// level. "cycles" is the figure to watch; "Gthread/s" are thread instructions a second.
+// level; the same with the checkers watching; and the scalar twin for comparison. "cycles" is the figure to watch;
+// "Gthread/s" are thread instructions a second.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <x86intrin.h>
@@ -8,6 +9,8 @@
 #include <cstring>
 
 #include "base/file.h"
+#include "checkers/registry.h"
+#include "machine.h"
 #include "ptx/verifier.h"
 #include "simt/binding.h"
 #include "simt/engine.h"
@@ -69,7 +72,9 @@ Job sgemm(const char* entry, uint32_t n, uint32_t tile, launch::Dim3 block) {
   return job;
 }
 
-void measure(benchmark::State& state, Job job, CheckLevel check, const char* level) {
+// `watching` names checkers.
+void measure(benchmark::State& state, Job job, CheckLevel check, const char* level,
+             std::vector<std::string_view> watching = {}) {
   if (!use_lane_level(level)) return state.SkipWithError("this processor lacks the level");
   auto program = make_simt_engine()->load(kernels());
   if (!program.ok()) return state.SkipWithError("not executed by the engine");
@@ -77,8 +82,14 @@ void measure(benchmark::State& state, Job job, CheckLevel check, const char* lev
   options.check = check;
   uint64_t cycles = 0, warps = 0, threads = 0;
   for (auto _ : state) {
+    std::vector<std::unique_ptr<Observer>> owned;
+    std::vector<Observer*> observers;
+    for (std::string_view name : watching) {
+      owned.push_back(checkers::checker_named(name)->make());
+      observers.push_back(owned.back().get());
+    }
     uint64_t start = __rdtsc();
-    RunReport report = (*program)->run(job.launch, job.buffers, job.memory, options, {});
+    RunReport report = (*program)->run(job.launch, job.buffers, job.memory, options, observers);
     cycles += __rdtsc() - start;
     warps += report.warp_instructions;
     threads += report.thread_instructions;
@@ -86,6 +97,20 @@ void measure(benchmark::State& state, Job job, CheckLevel check, const char* lev
       return state.SkipWithError(report.findings.empty() ? "?" : report.findings[0].message.c_str());
   }
   state.counters["cycles"] = static_cast<double>(cycles) / static_cast<double>(warps);
+  state.counters["Gthread/s"] = benchmark::Counter(static_cast<double>(threads) * 1e-9, benchmark::Counter::kIsRate);
+}
+
+void measure_twin(benchmark::State& state, Job job) {
+  uint64_t cycles = 0, threads = 0;
+  for (auto _ : state) {
+    twin::Machine machine(kernels());
+    uint64_t start = __rdtsc();
+    twin::Outcome outcome = machine.run(job.launch, job.buffers, job.memory);
+    cycles += __rdtsc() - start;
+    threads += outcome.thread_instructions;
+    if (!outcome.ok()) return state.SkipWithError(outcome.problem.c_str());
+  }
+  state.counters["cycles"] = static_cast<double>(cycles) / (static_cast<double>(threads) / 32);
   state.counters["Gthread/s"] = benchmark::Counter(static_cast<double>(threads) * 1e-9, benchmark::Counter::kIsRate);
 }
 
@@ -103,6 +128,21 @@ const int kRegistered = [] {
       add("sgemm_tile", [] { return sgemm("sgemm_tile", 128, 16, {16, 16, 1}); });
       add("sgemm_registers", [] { return sgemm("sgemm_registers", 128, 64, {256, 1, 1}); });
     }
+  const std::pair<const char*, std::vector<std::string_view>> watchers[] = {
+      {"races", {"races"}}, {"conflicts", {"conflicts"}}, {"races+conflicts", {"races", "conflicts"}}};
+  auto add = [&](const char* name, auto make) {
+    for (const auto& [checkers_name, watching] : watchers)
+      benchmark::RegisterBenchmark(fmt::format("{}/{}", name, checkers_name).c_str(), [=, list = watching](
+                                                                                          benchmark::State& state) {
+        measure(state, make(), CheckLevel::defined, "v4", list);
+      })->Unit(benchmark::kMillisecond);
+    benchmark::RegisterBenchmark(fmt::format("{}/twin", name).c_str(), [=](benchmark::State& state) {
+      measure_twin(state, make());
+    })->Unit(benchmark::kMillisecond);
+  };
+  add("vector_add", [] { return vector_add(1 << 14); });
+  add("sgemm_tile", [] { return sgemm("sgemm_tile", 64, 16, {16, 16, 1}); });
+  add("sgemm_registers", [] { return sgemm("sgemm_registers", 64, 64, {256, 1, 1}); });
   return 0;
 }();
 
