@@ -388,8 +388,6 @@ void FunctionDecoder::finish(const isa::Form& form, Op& op) {
     if (opcode == "set") op.list = m.type == isa::Type::f32 ? 0x3f800000u : ~uint32_t{0};
   } else if (opcode == "and" || opcode == "or") {
     op.mode = static_cast<uint8_t>(opcode == "and" ? Combine::conjunction : Combine::disjunction);
-  } else if (opcode == "abs" || opcode == "neg") {
-    op.offset = isa::info(m.type).lanes == 2 ? 0x80008000 : 0x8000;
   } else if (opcode == "prmt" || opcode == "testp") {
     constexpr std::string_view kModes[] = {"", ".f4e", ".b4e", ".rc8", ".ecl", ".ecr", ".rc16"};
     constexpr std::string_view kClasses[] = {".finite", ".infinite", ".number", ".notanumber", ".normal", ".subnormal"};

@@ -208,53 +208,11 @@ Lanewise select_add(const Modifiers& m) {
   if (pairs(m.type)) return m.sat || m.other ? nullptr : add_pairs;
   return select_directed<add<float>, add<double>>(m);
 }
-// |a| against |b|, with the sign of their product: min and max with .xorsign.abs.
-template <bool larger>
-void extreme_xorsign(const Op& op, const Registers& r, LaneMask active) {
-  bool nan_wins = op.flags & kNanWins;
-  each_lane<float>(op, r, active, [=](float a, float b, float) {
-    float x = std::fabs(a), y = std::fabs(b);
-    if (nan_wins && (x != x || y != y)) return std::bit_cast<float>(0x7fffffffu);
-    float m = x != x ? y : y != y ? x : (larger ? x > y : x < y) ? x : y;
-    return std::signbit(a) != std::signbit(b) ? -m : m;
-  });
-}
-// The same for f16 and bf16, alone or in pairs, on their bits.
-template <bool larger>
-void extreme_xorsign_half(const Op& op, const Registers& r, LaneMask active) {
-  const isa::TypeInfo& type = isa::info(op.modifiers->type);
-  base::Format format = type.element == isa::Type::f16 ? base::kF16 : base::kBf16;
-  bool nan_wins = op.flags & kNanWins, flushes = op.flags & kFlush;
-  auto magnitude = [&](uint32_t x) {
-    double value = std::fabs(base::widen(x & 0x7fff, format));
-    return flushes && value < 0x1p-14 ? 0.0 : value;
-  };
-  auto one = [&](uint32_t a, uint32_t b) -> uint32_t {
-    double x = magnitude(a), y = magnitude(b);
-    if (x != x ? nan_wins || y != y : nan_wins && y != y) return 0x7fff;
-    bool first = y != y || (x == x && (larger ? x > y : x < y));
-    uint32_t chosen = (first ? x : y) == 0 ? 0 : (first ? a : b) & 0x7fff;
-    return chosen | ((a ^ b) & 0x8000);
-  };
-  const auto *a = lanes<uint32_t>(r, op.a), *b = lanes<uint32_t>(r, op.b);
-  auto* d = lanes<uint32_t>(r, op.d);
-  for (int l = 0; l < kLanes; ++l) {
-    if (!(active >> l & 1)) continue;
-    uint32_t low = one(a[l] & 0xffff, b[l] & 0xffff);
-    d[l] = type.lanes == 2 ? one(a[l] >> 16, b[l] >> 16) << 16 | low : low;
-  }
-}
-bool halves(isa::Type type) {
-  return isa::info(type).element == isa::Type::f16 || isa::info(type).element == isa::Type::bf16;
-}
-
 template <bool larger>
 Lanewise select_extreme(const Modifiers& m) {
   if (pairs(m.type)) return extreme_pairs<larger>;
   if (m.type == isa::Type::s32 && m.relu) return extreme_relu<larger>;
-  if (!m.xorsign_abs || m.other) return nullptr;
-  if (halves(m.type)) return extreme_xorsign_half<larger>;
-  return m.type == isa::Type::f32 ? extreme_xorsign<larger> : nullptr;
+  return nullptr;
 }
 
 // --- addresses ---

@@ -78,6 +78,11 @@ TEST_P(Semantics, NanIsCanonical) {
   EXPECT_EQ(apply("add.sat.f32 %d, %a, %b;", types, {{0x7fc00000, 0x40000000, 0xbf800000, 0x3f000000}, {0, 0, 0, 0}}),
             (Column{0, 0x3f800000, 0, 0x3f000000}));
   EXPECT_EQ(apply("add.f16 %d, %a, %b;", {"b16", "b16", "b16"}, {{0x7c00}, {0xfc00}}), (Column{0x7fff}));
+  EXPECT_EQ(apply("neg.f32 %d, %a;", {"b32", "b32"}, {{0xff812345, f32(1)}}), (Column{kNan, f32(-1)}));
+  EXPECT_EQ(apply("abs.ftz.f16x2 %d, %a;", {"b32", "b32"}, {{0x8001bc00}}), (Column{0x00003c00}));
+  EXPECT_EQ(apply("min.xorsign.abs.f16 %d, %a, %b;", {"b16", "b16", "b16"}, {{0xbc00}, {0x4000}}), (Column{0xbc00}));
+  EXPECT_EQ(apply("max.xorsign.abs.f32 %d, %a, %b;", types, {{f32(-3), kNan}, {f32(-2), f32(-2)}}),
+            (Column{f32(3), f32(-2)}));
 }
 
 TEST_P(Semantics, RoundsInEveryDirection) {
@@ -229,6 +234,9 @@ TEST_P(Semantics, ComparesAndSelects) {
             (Column{5, 7}));
   EXPECT_EQ(apply("set.lt.u32.f32 %d, %a, %b;", types, {x, y}), (Column{0xffffffff, 0, 0, 0}));
   EXPECT_EQ(apply("set.ge.f32.s32 %d, %a, %b;", types, {{1, 0}, {0, 1}}), (Column{f32(1), 0}));
+  EXPECT_EQ(
+      apply("slct.ftz.b32.f32 %d, %a, %b, %c;", {"b32", "b32", "b32", "b32"}, {{1, 1}, {2, 2}, {0x80000001, f32(-1)}}),
+      (Column{1, 2}));
   EXPECT_EQ(apply("slct.b32.s32 %d, %a, %b, %c;", {"b32", "b32", "b32", "b32"}, {{1, 1}, {2, 2}, {0, 0xffffffff}}),
             (Column{1, 2}));
   // Two results, with the first as the third source: p = (a < b) & p_old, q = !(a < b) & p_old.
@@ -313,6 +321,7 @@ TEST_P(Semantics, ConvertsNarrowFloats) {
   EXPECT_EQ(apply("cvt.rn.bf16x2.f32 %d, %a, %b;", {"b32", "b32", "b32"}, {{f32(1)}, {f32(2)}}), (Column{0x3f804000}));
   EXPECT_EQ(apply("cvt.rn.relu.f16x2.f32 %d, %a, %b;", {"b32", "b32", "b32"}, {{f32(-1)}, {f32(2)}}),
             (Column{0x00004000}));
+  EXPECT_EQ(apply("cvt.rz.relu.bf16.f32 %d, %a;", types, {{kNegative, 0x80000001}}), (Column{0, 0}));
   EXPECT_EQ(apply("cvt.rna.tf32.f32 %d, %a;", {"b32", "b32"}, {{0x3f801000, 0x3f800fff}}),
             (Column{0x3f802000, 0x3f800000}));
   EXPECT_EQ(apply("cvt.rp.f32.f64 %d, %a;", {"b32", "b64"}, {{f64(1.0 + 0x1p-40)}}), (Column{0x3f800001}));
