@@ -1,4 +1,4 @@
-// What a warp instruction costs in the simt engine: cycles of the time stamp counter, by kernel, check level and processor
+// What a warp instruction costs in the simt engine: cycles of its own time, by kernel, check level and processor
 // level; the same with the checkers watching; and the scalar twin for comparison. "cycles" is the figure to watch;
 // "Gthread/s" are thread instructions a second.
 #include <benchmark/benchmark.h>
@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "base/file.h"
 #include "checkers/registry.h"
@@ -73,6 +74,24 @@ Job sgemm(const char* entry, uint32_t n, uint32_t tile, launch::Dim3 block) {
 }
 
 // `watching` names checkers.
+// The process's own time in ticks of the time stamp counter: what other processes take does not count.
+double ticks() {
+  static const double rate = [] {
+    timespec a{}, b{};
+    auto nanoseconds = [](const timespec& t) {
+      return static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec);
+    };
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    uint64_t start = __rdtsc();
+    do clock_gettime(CLOCK_MONOTONIC, &b);
+    while (nanoseconds(b) - nanoseconds(a) < 5e7);
+    return static_cast<double>(__rdtsc() - start) / (nanoseconds(b) - nanoseconds(a));
+  }();
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return (static_cast<double>(t.tv_sec) * 1e9 + static_cast<double>(t.tv_nsec)) * rate;
+}
+
 void measure(benchmark::State& state, Job job, CheckLevel check, const char* level,
              std::vector<std::string_view> watching = {}) {
   if (!use_lane_level(level)) return state.SkipWithError("this processor lacks the level");
@@ -80,7 +99,8 @@ void measure(benchmark::State& state, Job job, CheckLevel check, const char* lev
   if (!program.ok()) return state.SkipWithError("not executed by the engine");
   RunOptions options;
   options.check = check;
-  uint64_t cycles = 0, warps = 0, threads = 0;
+  double cycles = 0;
+  uint64_t warps = 0, threads = 0;
   for (auto _ : state) {
     std::vector<std::unique_ptr<Observer>> owned;
     std::vector<Observer*> observers;
@@ -88,29 +108,30 @@ void measure(benchmark::State& state, Job job, CheckLevel check, const char* lev
       owned.push_back(checkers::checker_named(name)->make());
       observers.push_back(owned.back().get());
     }
-    uint64_t start = __rdtsc();
+    double start = ticks();
     RunReport report = (*program)->run(job.launch, job.buffers, job.memory, options, observers);
-    cycles += __rdtsc() - start;
+    cycles += ticks() - start;
     warps += report.warp_instructions;
     threads += report.thread_instructions;
     if (!report.completed)
       return state.SkipWithError(report.findings.empty() ? "?" : report.findings[0].message.c_str());
   }
-  state.counters["cycles"] = static_cast<double>(cycles) / static_cast<double>(warps);
+  state.counters["cycles"] = cycles / static_cast<double>(warps);
   state.counters["Gthread/s"] = benchmark::Counter(static_cast<double>(threads) * 1e-9, benchmark::Counter::kIsRate);
 }
 
 void measure_twin(benchmark::State& state, Job job) {
-  uint64_t cycles = 0, threads = 0;
+  double cycles = 0;
+  uint64_t threads = 0;
   for (auto _ : state) {
     twin::Machine machine(kernels());
-    uint64_t start = __rdtsc();
+    double start = ticks();
     twin::Outcome outcome = machine.run(job.launch, job.buffers, job.memory);
-    cycles += __rdtsc() - start;
+    cycles += ticks() - start;
     threads += outcome.thread_instructions;
     if (!outcome.ok()) return state.SkipWithError(outcome.problem.c_str());
   }
-  state.counters["cycles"] = static_cast<double>(cycles) / (static_cast<double>(threads) / 32);
+  state.counters["cycles"] = cycles / (static_cast<double>(threads) / 32);
   state.counters["Gthread/s"] = benchmark::Counter(static_cast<double>(threads) * 1e-9, benchmark::Counter::kIsRate);
 }
 

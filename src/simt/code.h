@@ -68,7 +68,7 @@ struct Code {
   std::vector<ConstantSlot> constants;
   std::vector<StackSlot> stack_slots;
   std::vector<SpecialSlot> specials;
-  uint32_t stack_used = 0;   // to the last variable's last byte: what may be touched
+  uint32_t stack_used = 0;  // to the last variable's last byte: what may be touched
   uint32_t stack_bytes = 0;
   std::vector<StackVariable> parameters, results, variables;  // variables: by index in Function::variables
   std::vector<int64_t> parameter_slots, result_slots;         // .reg parameters: their slot; -1: in the stack
