@@ -83,6 +83,8 @@ function(ptxlab_add_tests)
   endforeach()
   add_library(headers_alone OBJECT EXCLUDE_FROM_ALL ${units})
   target_compile_options(headers_alone PRIVATE -O0)
+  # Headers that only tests include may use what tests are given.
+  target_compile_definitions(headers_alone PRIVATE PTXLAB_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
   foreach(room IN LISTS PTXLAB_ROOMS)
     if(TARGET ${room})
       target_link_libraries(headers_alone PRIVATE ${room})
