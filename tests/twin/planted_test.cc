@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <sstream>
 
 #include "case_kernel.h"
 #include "checkers/registry.h"
@@ -60,6 +62,49 @@ TEST(Planted, HonestKernelsGiveNoFinding) {
     }
   }
   EXPECT_GE(count, 40u);
+}
+
+std::string baseline(const std::string& task) {
+  std::ifstream in(std::string(PTXLAB_SOURCE_DIR) + "/tasks/" + task + "/baseline.ptx");
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+TEST(Planted, BaselinesOfTheTasksGiveNoFinding) {
+  const std::vector<float> x(3 * 777, 0.5f);
+  const std::vector<uint16_t> brains(3 * 777, 0x3f00);
+  const Argument out = zeros(4 * x.size());
+  const CaseKernel kernels[] = {{"vector add",
+                                 false,
+                                 {},
+                                 baseline("elementwise/vector_add_f32"),
+                                 {10, 1, 1},
+                                 {256, 1, 1},
+                                 0,
+                                 {buffer(x), buffer(x), out, scalar<uint32_t>(2331)}},
+                                {"softmax",
+                                 false,
+                                 {},
+                                 baseline("softmax/softmax_f32"),
+                                 {3, 1, 1},
+                                 {256, 1, 1},
+                                 0,
+                                 {buffer(x), out, scalar<uint32_t>(777)}},
+                                {"rmsnorm",
+                                 false,
+                                 {},
+                                 baseline("norm/rmsnorm_bf16"),
+                                 {3, 1, 1},
+                                 {256, 1, 1},
+                                 0,
+                                 {buffer(brains), buffer(brains), out, scalar<uint32_t>(777), scalar(1e-6f)}}};
+  for (const CaseKernel& kernel : kernels) {
+    for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const base::Findings findings = watch(kernel, seed);
+      EXPECT_TRUE(findings.empty()) << kernel.name << " seed " << seed << "\n" << base::render(findings, kernel.text);
+    }
+  }
 }
 
 TEST(Planted, FaultsAreFoundUnderEverySeed) {
