@@ -113,7 +113,7 @@ Flow division(Context& context, const Op& op, LaneMask active) {
     set_value(r, op.d, op.d_wide, l, (b == 0 ? ~uint64_t{0} : divide(op, a, b)) & low_bits(op.bits));
     set_shadow(r, op.d, op.d_wide, l, open ? low_bits(op.bits) : 0);
   }
-  if (by_zero) {
+  if (by_zero && !context.machine.seen("RUN0016", op, by_zero)) {
     int l = std::countr_zero(by_zero);
     context.machine.report("RUN0016", base::Severity::warning, context, op, by_zero,
                            fmt::format("integer division of {} by zero: the result is unspecified; {}",

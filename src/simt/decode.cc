@@ -22,6 +22,8 @@ using Where = ptx::SymbolRef::Where;
 uint32_t slots_for(isa::Type type) { return isa::bits_of(type) <= 32 ? 1 : 2; }
 bool wide_type(isa::Type type) { return isa::bits_of(type) > 32; }
 
+constexpr uint64_t kMaxStackBytes = uint64_t{16} << 20;  // a thread and function; hardware has 512 KB
+
 uint64_t align_up(uint64_t value, uint64_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
 // A float constant in the format of the operand that it is for.
@@ -113,25 +115,33 @@ void FunctionDecoder::assign_registers() {
 }
 
 void FunctionDecoder::assign_stack() {
-  uint32_t end = 0;
+  // Counted in 64 bits: a module may declare more than the hardware's 512 KB a thread, and more than fits into memory.
+  uint64_t end = 0;
+  auto place = [&](const std::vector<ptx::Variable>& variables, std::vector<StackVariable>& placed) {
+    for (const ptx::Variable& v : variables) {
+      bool here = v.space != isa::Space::shared;
+      if (here) end = align_up(end, std::max<uint32_t>(v.alignment(), 1));
+      uint64_t bytes = std::min<uint64_t>(v.bytes(), kMaxStackBytes);
+      placed.push_back(here ? StackVariable{static_cast<uint32_t>(end), static_cast<uint32_t>(bytes)}
+                            : StackVariable{});
+      if (here) end = std::min<uint64_t>(end + bytes, 2 * kMaxStackBytes);
+    }
+  };
   if (!function_.entry) {
-    code_.results = layout(function_.results, end);
-    uint32_t parameters_end = 0;
-    code_.parameters = layout(function_.parameters, parameters_end);
-    uint32_t base = static_cast<uint32_t>(align_up(end, 16));
-    for (StackVariable& v : code_.parameters) v.offset += base;
-    end = base + parameters_end;
+    place(function_.results, code_.results);
+    end = align_up(end, 16);
+    place(function_.parameters, code_.parameters);
   }
-  code_.variables.resize(function_.variables.size());
-  for (size_t i = 0; i < function_.variables.size(); ++i) {
-    const ptx::Variable& v = function_.variables[i];
-    if (v.space == isa::Space::shared) continue;
-    end = static_cast<uint32_t>(align_up(end, std::max<uint32_t>(v.alignment(), 1)));
-    code_.variables[i] = {end, static_cast<uint32_t>(v.bytes())};
-    end += static_cast<uint32_t>(std::min<uint64_t>(v.bytes(), uint64_t{1} << 30));
-  }
-  code_.stack_used = end;
+  place(function_.variables, code_.variables);
+  code_.stack_used = static_cast<uint32_t>(end);
   code_.stack_bytes = static_cast<uint32_t>(align_up(end, 16));
+  if (end < kMaxStackBytes) return;
+  base::Finding finding;
+  finding.code = "RUN0020";
+  finding.place = base::place_of(module_.source, function_.name_span, module_.file);
+  finding.message =
+      fmt::format("'{}' takes {} bytes or more of memory for each thread", function_.name, kMaxStackBytes);
+  unsupported_.push_back(std::move(finding));
 }
 
 uint32_t FunctionDecoder::fixed(uint32_t count) {

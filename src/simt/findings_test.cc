@@ -321,6 +321,15 @@ TEST(Findings, MemoryBudget) {
   EXPECT_TRUE(kernel.run().completed);
 }
 
+TEST(Findings, MoreLocalMemoryThanThereIs) {
+  std::string text = ".version 8.3\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n";
+  for (char c = 'a'; c < 'g'; ++c) text += std::string("  .local .align 4 .b8 ") + c + "[1000000000];\n";
+  auto checked = ptx::check(text + "  ret;\n}\n", "test.ptx");
+  auto loaded = make_simt_engine()->load(checked.module);
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_EQ(loaded.findings()[0].code, "RUN0020");
+}
+
 TEST(Findings, LaunchesThatCannotBe) {
   std::string text = ".visible .entry k(.param .u32 x) .maxntid 128, 1, 1\n{\n  ret;\n}";
   auto code = [&](launch::Dim3 block, uint32_t shared, bool parameter) {

@@ -99,6 +99,13 @@ void Machine::report(const char* code, base::Severity severity, const Context&, 
   report_at(code, severity, op.id, static_cast<uint64_t>(std::popcount(lanes_hit)), message, hint);
 }
 
+bool Machine::seen(const char* code, const Op& op, LaneMask lanes_hit) {
+  auto it = reported_.find({code, op.id});
+  if (it == reported_.end()) return false;
+  it->second.total += static_cast<uint64_t>(std::popcount(lanes_hit));
+  return true;
+}
+
 void Machine::report_at(const char* code, base::Severity severity, uint32_t op_id, uint64_t threads,
                         const std::string& message, const std::string& hint) {
   auto [it, fresh] = reported_.try_emplace({code, op_id}, Reported{report_.findings.size(), threads, 0});

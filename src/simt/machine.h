@@ -139,6 +139,8 @@ class Machine {
   // Reports once a site and code; further ones only count. False: the launch has to end.
   void report(const char* code, base::Severity severity, const Context& context, const Op& op, LaneMask lanes,
               const std::string& message, const std::string& hint = "");
+  // A finding that a site has made before is only counted: true, and no message need be made.
+  bool seen(const char* code, const Op& op, LaneMask lanes);
   std::string thread_name(const Warp& warp, int lane) const;
   std::string origin_text(const Registers& registers, uint32_t slot) const;
   Site site(const Op& op) const;

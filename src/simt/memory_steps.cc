@@ -262,7 +262,7 @@ void store_definedness(Context& context, const Shape& shape, const Group& group,
 // came from: so the store says it, as a warning.
 void warn_undefined_store(Context& context, const Op& op, const Group& group, uint32_t slot, uint32_t bytes) {
   LaneMask lanes = context.registers.taint[slot] & group.lanes;
-  if (!lanes || group.region->space != isa::Space::global) return;
+  if (!lanes || group.region->space != isa::Space::global || context.machine.seen("RUN0021", op, lanes)) return;
   int lane = std::countr_zero(lanes);
   context.machine.report(
       "RUN0021", base::Severity::warning, context, op, lanes,

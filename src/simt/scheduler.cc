@@ -113,6 +113,7 @@ void Machine::run_warp(Warp& warp, uint64_t steps) {
 }
 
 void Machine::undefined_guard(const Context& context, const Op& op, LaneMask lanes_hit) {
+  if (seen("RUN0009", op, lanes_hit)) return;
   bool branch = op.kind == OpKind::branch;
   report("RUN0009", base::Severity::error, context, op, lanes_hit,
          fmt::format("the {} depends on an undefined value: {}; {}", branch ? "branch" : "instruction's guard",
