@@ -154,10 +154,10 @@ void load_definedness(Context& context, const Op& op, const Shape& shape, const 
   set_origin(r, slot, op.id + 1);
 }
 
-// The common case: a whole warp, defined addresses, one region that the op has met before, nobody watching.
+// The common case: a whole warp, defined addresses, one region that the op has met before; for stores, nobody watching.
 const Region* fast_region(Context& context, const Op& op, LaneMask active, uint32_t bytes, bool writes) {
   Machine& machine = context.machine;
-  if (active != kAllLanes || machine.wants(kAccesses) || machine.options().count_sectors) return nullptr;
+  if (active != kAllLanes || (writes && machine.wants(kAccesses)) || machine.options().count_sectors) return nullptr;
   if (context.registers.taint[op.a]) return nullptr;
   const Region* region = machine.expected_region(op);
   return region && region->bytes >= bytes && (region->writable || !writes) ? region : nullptr;
@@ -176,6 +176,15 @@ FastAccess fast_access(Context& context, const Op& op, const Region& region, uin
           data - region.base,
           region.defined ? defined - region.base : 0,
           places};
+}
+
+void tell_fast_load(Context& context, const Op& op, const Region& region, const FastAccess& access, uint32_t bytes) {
+  Group group;
+  group.region = &region;
+  group.lanes = kAllLanes;
+  for (int l = 0; l < kLanes; ++l) group.addresses[l] = access.places[l] - access.bias;
+  Telling telling;
+  tell(context, op, group, bytes, Intent::read, false, telling);
 }
 
 // The shadows of a fast load that met undefined bits.
@@ -205,10 +214,11 @@ Flow load(Context& context, const Op& op, LaneMask active) {
     Fast fast = access_loops().fast_load[shape.log2][shape.wide][shape.sign](access);
     if (fast == Fast::done) {
       for (uint32_t k = 0; k < shape.count; ++k) r.taint[access.slots[k]] = 0;
-      return Flow::next;
-    }
-    if (fast == Fast::undefined) {
+    } else if (fast == Fast::undefined) {
       fill_shadows(context, op, shape, access);
+    }
+    if (fast != Fast::refused) {
+      if (watched(context, op)) tell_fast_load(context, op, *region, access, bytes);
       return Flow::next;
     }
   }
