@@ -179,7 +179,7 @@ Frame* Machine::enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, con
   if (memory_used_ > options_.memory_budget || !grow_stack(warp, frame->stack_base + code.stack_bytes)) return nullptr;
   frame->live |= lanes_in;
   reset_registers(*frame, lanes_in);
-  if (options_.check == CheckLevel::defined)
+  if (options_.check == CheckLevel::defined && code.stack_bytes)
     for (uint64_t l = 0; l < kLanes; ++l)
       if (lanes_in >> l & 1)
         std::memset(warp.stack_defined.data() + l * warp.stack_capacity + frame->stack_base, 0, code.stack_bytes);
