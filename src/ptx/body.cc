@@ -30,11 +30,24 @@ void BodyParser::declare_parameters() {
   declare(function_.parameters, Binding::Kind::parameter);
 }
 
+// A statement takes hundreds of times the memory of the one byte that it may be written in, a brace: far beyond what any
+// kernel needs, a text of those is not held.
+constexpr size_t kMostStatements = 2'000'000;
+
 void BodyParser::run() {
   scope_.open();
   labels_.open(reader_.previous_end());
   declare_parameters();
-  while (!reader_.at_end() && !(reader_.at('}') && scope_.depth() == 1)) statement();
+  while (!reader_.at_end() && !(reader_.at('}') && scope_.depth() == 1)) {
+    if (function_.body.size() == kMostStatements) {
+      report_.error(Code::too_large, function_.name_span,
+                    "the body of " + quoted(function_.name) + " has more than two million statements",
+                    "the rest is not read");
+      while (!reader_.at_end()) reader_.advance();
+      break;
+    }
+    statement();
+  }
   function_.end_trivia = reader_.begin_item();
   labels_.close(reader_.token().span.begin);
   while (scope_.depth() > 1) {  // the text ended inside braces
