@@ -8,5 +8,7 @@ if(PTXLAB_SANITIZE)
   add_compile_options(-fsanitize=address,undefined -fno-omit-frame-pointer -fno-sanitize-recover=undefined)
   add_link_options(-fsanitize=address,undefined)
 endif()
+# -O2 compiles a sixth faster than -O3, which the engine's handlers alone need (src/simt/CMakeLists.txt).
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 # assert() guards our own mistakes and stays on in release builds: a wrong verdict costs more than a branch.
-string(REPLACE "-DNDEBUG" "" CMAKE_CXX_FLAGS_RELEASE "${CMAKE_CXX_FLAGS_RELEASE}")
+
