@@ -16,7 +16,8 @@ std::string_view line_at(std::string_view source, uint32_t line) {
   return source.substr(0, source.find('\n'));
 }
 
-// Long lines (a 50 MB file may be one) are cut to a window around the caret.
+// Long lines (a 50 MB file may be one) are cut to a window around the caret, and bytes beyond ASCII become one '?' each:
+// columns count bytes, and a text that is none must not reach the terminal.
 struct Window {
   std::string text;
   size_t caret;
@@ -29,7 +30,7 @@ Window window_around(std::string_view line, uint32_t column) {
   Window window{from > 0 ? "..." : "", 0};
   window.caret = window.text.size() + (at - from);
   for (char c : line.substr(from, kWidth)) {
-    bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
+    bool plain = c >= 0x20 && c < 0x7f;
     window.text += plain ? c : c == '\t' ? ' ' : '?';
   }
   return window;

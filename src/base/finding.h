@@ -21,7 +21,7 @@ struct Edit {
 };
 
 struct Finding {
-  std::string code;  // "PTX0123", "RUN0004": letters name the family, docs/findings.md lists them
+  std::string code;  // "PTX0123", "RUN0004": letters name the family; the code stands where the finding is made
   Severity severity = Severity::error;
   Place place;            // line 0: no place
   std::string message;    // what is wrong, without a full stop

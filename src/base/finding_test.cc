@@ -67,6 +67,16 @@ TEST(Finding, ControlBytesOfTheSourceNeverReachTheTerminal) {
   EXPECT_EQ(render(finding, "\x1b\t\x01z"), "a:1:2: error[PTX0001]: unknown instruction\n     1 | ? ?z\n       |  ^\n");
 }
 
+TEST(Finding, BytesBeyondAsciiTakeOneColumnEach) {
+  Finding finding = example();
+  finding.place = {"a.cu", 1, 4, 1};
+  EXPECT_EQ(render(finding, "\xc3\xa9 x\xff\n"),
+            "a.cu:1:4: error[PTX0001]: unknown instruction\n"
+            "     1 | ?? x?\n"
+            "       |    ^\n"
+            "       hint: did you mean 'add'?\n");
+}
+
 TEST(Finding, LongLinesAreCutAroundTheCaret) {
   Finding finding = example();
   finding.hint = "";

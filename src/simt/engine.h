@@ -26,7 +26,7 @@ enum class CheckLevel : uint8_t {
 struct RunOptions {
   CheckLevel check = CheckLevel::defined;
   uint64_t seed = 1;                // warp order, CTA order, poison, addresses
-  uint64_t budget = 2'000'000'000;  // thread instructions of one launch; beyond: RUN0007
+  uint64_t budget = 2'000'000'000;  // thread instructions of one launch, 32 a warp's; beyond: RUN0007
   uint64_t memory_budget = uint64_t{4} << 30;
   std::vector<uint32_t> ctas;  // linear CTA ids to run; empty: all
   size_t max_findings = 50;

@@ -110,6 +110,17 @@ TEST(Findings, EndlessLoopNamesItsLines) {
   EXPECT_NE(f.message.find("line " + std::to_string(line_of(text, "bra AGAIN"))), std::string::npos) << f.message;
 }
 
+// A lone thread that spins costs the engine what a whole warp does, and is stopped as soon.
+TEST(Findings, ALoneThreadSpendsTheBudgetOfAWarp) {
+  Kernel kernel = with_buffers(kernel_text("AGAIN:\n  bra AGAIN;\n"), 32, 32);
+  kernel.shape({1, 1, 1}, {1, 1, 1});
+  kernel.options.budget = 320'000;
+  auto report = kernel.run();
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings[0].code, "RUN0007");
+  EXPECT_LT(report.thread_instructions, 30'000u);
+}
+
 TEST(Findings, WaitForAnotherCtaRunsOutOfBudget) {
   Kernel kernel(R"(
 .visible .entry k(.param .u64 flag)

@@ -79,7 +79,7 @@ void Machine::run_warps() {
     Warp& warp = *cta_.warps[static_cast<size_t>(std::countr_zero(ready))];
     uint64_t steps = options_.switch_every ? 1 + random_.below(2 * options_.switch_every) : kLongTurn;
     run_warp(warp, steps);
-    if (thread_instructions_ > options_.budget && !stop_) exhausted();
+    if (clock_ * kLanes > options_.budget && !stop_) exhausted();
   }
   if (!stop_ && cta_.alive) deadlock();
 }
