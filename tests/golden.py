@@ -23,6 +23,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 SECTION = re.compile(r"^--- (.+)$")
+RUN = re.compile(r"\b\d{8}T\d{6}-[0-9a-f]{8}\b")  # the id of a run in the archive
 TIME = re.compile(r"(?: +|\b)\d+(?:\.\d+)? ?(?:ns|us|ms|s|min)\b")
 TIMEOUT = 120
 
@@ -140,6 +141,7 @@ class Result:
 def normalised(data, case, folder):
     text = data.decode("utf-8", errors="replace")
     text = text.replace(str(folder.resolve()), "{tmp}").replace(str(ROOT), "{root}")
+    text = RUN.sub("{run}", text)
     if "time" in case.normalise:
         text = TIME.sub(lambda m: (" " if m.group().startswith(" ") else "") + "{time}", text)
     if text and not text.endswith("\n"):

@@ -153,10 +153,12 @@ nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, cons
 }
 
 void tell(const loop::Optimised& result, const record::Brief& brief, const std::vector<fs::path>& written) {
-  print(fmt::format("task {}, target {}, {} candidates, archived as run {}\n\n", brief.task.name, brief.target.name(),
+  print(fmt::format("task {}, target {}, {} judged, archived as run {}\n\n", brief.task.name, brief.target.name(),
                     result.attempts.size(), result.run.id));
   if (!result.attempts.empty()) print(report::ranked_table(result.attempts, result.ranking, terminal_width()) + "\n");
-  if (!result.ranking.empty()) print("estimate: against your kernel, from counts of the CPU engine; never measured\n");
+  bool estimated = std::any_of(result.attempts.begin(), result.attempts.end(),
+                               [](const auto& attempt) { return attempt.verdict.estimated_speedup.has_value(); });
+  if (estimated) print("estimate: against your kernel, from counts of the CPU engine; never measured\n");
   for (const auto& note : result.notes) print("note: " + note + "\n");
   print_findings(result.findings, "");
   print(result.reason + "\n");
@@ -170,7 +172,7 @@ void tell(const loop::Optimised& result, const record::Brief& brief, const std::
 }
 
 // What all steps of one call share.
-struct Session {
+struct Call {
   Wanted wanted;
   fs::path kernel;
   task::Task task;
@@ -180,64 +182,62 @@ struct Session {
 };
 
 // The command line made sense of: the task read, the target chosen, the user's kernel compiled. An exit code where not.
-std::optional<int> prepare(Session& session) {
-  const auto& wanted = session.wanted;
-  session.kernel = wanted.file;
-  auto ending = session.kernel.extension();
+std::optional<int> prepare(Call& call) {
+  const auto& wanted = call.wanted;
+  call.kernel = wanted.file;
+  auto ending = call.kernel.extension();
   if (ending != ".cu" && ending != ".ptx") {
     return refuse("CLI0053", fmt::format("{} is neither a .cu nor a .ptx", wanted.file),
                   "optimize takes a kernel's source or its PTX");
   }
   std::error_code error;
-  if (!fs::exists(session.kernel, error)) return refuse("CLI0054", fmt::format("there is no file {}", wanted.file), "");
+  if (!fs::exists(call.kernel, error)) return refuse("CLI0054", fmt::format("there is no file {}", wanted.file), "");
   if (wanted.candidates == 0)
     return refuse("CLI0055", "--candidates 0 asks for nothing", "without the option there are 8");
-  auto task_file =
-      wanted.task.empty() ? fs::path(session.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
+  auto task_file = wanted.task.empty() ? fs::path(call.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
   if (!fs::exists(task_file, error)) {
     if (!wanted.task.empty()) return refuse("CLI0054", fmt::format("there is no file {}", wanted.task), "");
-    return offer_drafts(session.kernel, task_file);
+    return offer_drafts(call.kernel, task_file);
   }
   auto task = task::read_task(task_file);
   if (!task) return refuse(task.findings());
-  session.task = std::move(*task);
+  call.task = std::move(*task);
   if (!wanted.target.empty()) {
     auto target = parse_target(wanted.target);
     if (!target) return refuse(target.findings());
-    session.judging.target = *target;
+    call.judging.target = *target;
   }
-  auto target = judge::judged_target(session.task, session.judging.target);
+  auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());
-  session.judging.target = *target;
-  session.judging.constraints = constraints_of(wanted);
-  session.judging.seed = wanted.seed;
-  session.judging.threads = 1;  // the candidates themselves are judged side by side
-  auto baseline = session.judge.baseline(session.task, *target);
+  call.judging.target = *target;
+  call.judging.constraints = constraints_of(wanted);
+  call.judging.seed = wanted.seed;
+  call.judging.threads = 1;  // the candidates themselves are judged side by side
+  auto baseline = call.judge.baseline(call.task, *target);
   if (!baseline) {
     const auto& code = baseline.findings().front().code;
     bool machine = code == "CUC0001" || code == "CUC0003";
     return refuse(baseline.findings(), machine ? kExitInfrastructure : kExitNo);
   }
-  session.baseline = *baseline;
+  call.baseline = *baseline;
   return std::nullopt;
 }
 
 // The best beside the kernel, the answer where --out says. What could not be written becomes a finding of the result.
-std::vector<fs::path> write_answer(const Session& session, loop::Optimised& result) {
+std::vector<fs::path> write_answer(const Call& call, loop::Optimised& result) {
   std::vector<fs::path> written;
   base::Findings failed;
   const record::Attempt* best = result.best ? &result.attempts[*result.best] : nullptr;
   if (best) {
-    auto files = loop::write_best(*best, session.kernel, session.baseline->plan_text, PTXLAB_VERSION);
+    auto files = loop::write_best(*best, call.kernel, call.baseline->plan_text, PTXLAB_VERSION);
     if (files) written = *files;
     failed = files.findings();
   }
-  if (!session.wanted.out.empty()) {
-    std::string answer = session.baseline->ptx;
-    if (!result.original_kept)
-      answer = loop::header_comment(*best, session.kernel, PTXLAB_VERSION) + best->candidate.ptx;
-    auto more = base::write_file(session.wanted.out, answer);
-    if (more.empty()) written.emplace_back(session.wanted.out);
+  if (!call.wanted.out.empty()) {
+    std::string answer = call.baseline->ptx;
+    if (!result.original_kept) answer = loop::header_comment(*best, call.kernel, PTXLAB_VERSION) + best->candidate.ptx;
+    auto more = base::write_file(call.wanted.out, answer);
+    if (more.empty()) written.emplace_back(call.wanted.out);
     failed.insert(failed.end(), more.begin(), more.end());
   }
   if (base::has_error(failed)) result.failed = true;
@@ -248,11 +248,11 @@ std::vector<fs::path> write_answer(const Session& session, loop::Optimised& resu
 }  // namespace
 
 int optimize(Words words) {
-  Session session;
-  auto& wanted = session.wanted;
+  Call call;
+  auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
-  if (auto code = prepare(session)) return *code;
-  auto evaluator = judge::make_evaluator(session.judge, session.task, session.judging);
+  if (auto code = prepare(call)) return *code;
+  auto evaluator = judge::make_evaluator(call.judge, call.task, call.judging);
   auto proposers = make_proposers(wanted.proposers, evaluator.get());
   if (!proposers) return refuse(proposers.findings());
   std::vector<record::Proposer*> chosen;
@@ -264,14 +264,14 @@ int optimize(Words words) {
       archive::Archive::open(wanted.archive.empty() ? archive::Archive::default_file() : fs::path(wanted.archive));
   if (!archive) return refuse(archive.findings(), kExitInfrastructure);
 
-  auto brief = loop::make_brief(session.task, *session.baseline, session.judging.constraints, wanted.seed);
+  auto brief = loop::make_brief(call.task, *call.baseline, call.judging.constraints, wanted.seed);
   loop::OptimiseOptions options;
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
   options.accept_estimate = wanted.accept_estimate;
   options.command = wanted.command;
-  auto judging = [&](const record::Candidate& c) { return session.judge.judge(session.task, c, session.judging); };
+  auto judging = [&](const record::Candidate& c) { return call.judge.judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
-  auto written = write_answer(session, result);
+  auto written = write_answer(call, result);
   if (wanted.json) {
     print_json(as_json(result, wanted, brief, written));
   } else {

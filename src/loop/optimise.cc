@@ -120,6 +120,21 @@ std::string count_outcomes(const Optimised& result) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string why_none_is_better(const Optimised& result) {
+  auto all = [&](auto holds) {
+    return std::all_of(result.ranking.begin(), result.ranking.end(),
+                       [&](size_t i) { return holds(result.attempts[i].verdict); });
+  };
+  if (all([](const record::Verdict& v) { return v.outcome == OutcomeName::same; })) {
+    return "Every right candidate has your kernel's own machine code; your kernel stays the answer.";
+  }
+  if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
+    return "No candidate could be estimated (that needs ptxas), so none is called better; your kernel stays the "
+           "answer.";
+  }
+  return "No right candidate is estimated to be faster than your kernel, which stays the answer.";
+}
+
 void conclude(Optimised& result, const OptimiseOptions& options) {
   if (result.failed) {
     result.reason = "The run could not be completed; your kernel stays the answer.";
@@ -129,12 +144,7 @@ void conclude(Optimised& result, const OptimiseOptions& options) {
     result.reason =
         fmt::format("No candidate was found right ({}); your kernel stays the answer.", count_outcomes(result));
   } else if (!result.best) {
-    bool estimated = std::any_of(result.ranking.begin(), result.ranking.end(),
-                                 [&](size_t i) { return result.attempts[i].verdict.estimated_speedup.has_value(); });
-    result.reason = estimated
-                        ? "No right candidate is estimated to be faster than your kernel, which stays the answer."
-                        : "No candidate could be estimated (that needs ptxas), so none is called better; your kernel "
-                          "stays the answer.";
+    result.reason = why_none_is_better(result);
   } else {
     const auto& best = result.attempts[*result.best];
     result.original_kept = !options.accept_estimate;
