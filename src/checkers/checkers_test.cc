@@ -2,6 +2,7 @@
 // engine in between. Kernels with planted faults run through the engine in tests/cases.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>

@@ -20,7 +20,8 @@ class Editor {
 
   uint32_t fresh(isa::Type type);                  // a new register
   std::string fresh_label(std::string_view hint);  // "$vec_loop_1"
-  const std::string& name(uint32_t reg) const { return function_.registers[reg].name; }
+  // By value: fresh() moves the registers.
+  std::string name(uint32_t reg) const { return function_.registers[reg].name; }
   isa::Type type(uint32_t reg) const { return function_.registers[reg].type; }
 
   // A comment above the next statement.

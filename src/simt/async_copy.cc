@@ -3,6 +3,7 @@
 // or waits for too little, shows in every run.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 

@@ -1,6 +1,8 @@
 // Each finding of the engine on a fault, beside an honest twin that gets none.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "simt/run_kernel.h"
 
 namespace ptxlab::simt::test {

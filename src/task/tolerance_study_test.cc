@@ -3,6 +3,7 @@
 // The table of figures is printed by --gtest_also_run_disabled_tests --gtest_filter='*PrintTable'.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>

@@ -2,10 +2,11 @@
 // buffers that begin off any vector's alignment, rows of odd length. Maps must agree to the bit; sums within rounding.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "base/file.h"
