@@ -102,7 +102,7 @@ class Emitter {
   }
 
  private:
-  const std::string& name(uint32_t reg) const { return e_.name(reg); }
+  std::string name(uint32_t reg) const { return e_.name(reg); }
   // 32-bit bounds are widened, so that no sum below can wrap.
   std::string compare_type() const { return region_.index_bits == 64 && !region_.index_signed ? "u64" : "s64"; }
 
