@@ -17,9 +17,11 @@ void Profile::add(const Profile& other) {
       const auto& b = from.statements[i];
       a.warps += b.warps;
       a.threads += b.threads;
-      a.sectors += b.sectors;
       a.requests += b.requests;
+      a.sectors += b.sectors;
+      a.ideal_sectors += b.ideal_sectors;
       a.shared_wavefronts += b.shared_wavefronts;
+      a.ideal_wavefronts += b.ideal_wavefronts;
     }
   }
 }

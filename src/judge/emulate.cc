@@ -96,6 +96,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   how.check = simt::CheckLevel::defined;
   how.seed = options.seed;
   how.budget = options.budget;
+  how.count_sectors = options.checkers;
   run.completed = true;
   for (const auto& launch : plan.launches) {
     auto report = (*program)->run(launch, indices, memory, how, watching);

@@ -63,11 +63,13 @@ Flow begin_copy(Context& context, const Op& op, LaneMask active) {
       pending[l].source = group.at(l);
       pending[l].source_defined = group.region->defined ? group.defined_at(l) : nullptr;
     }
+    context.machine.count_traffic(op, group.region->space, group.addresses, group.lanes, bytes, false);
     tell(context, op, group, bytes, false);
   });
   AccessRequest target{context,   op,    active, isa::Space::shared, op.a, op.a_wide,
                        op.offset, bytes, bytes,  Intent::write};
   ok = ok && for_each_group(target, [&](const Group& group) {
+         context.machine.count_traffic(op, group.region->space, group.addresses, group.lanes, bytes, false);
          for (int l = 0; l < kLanes; ++l) {
            if (!(group.lanes >> l & 1)) continue;
            pending[l].shared = group.addresses[l];

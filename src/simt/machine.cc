@@ -157,6 +157,23 @@ void Machine::notify_fence(const Context& context, const Op& op, LaneMask active
 
 // --- memory ---
 
+void Machine::count_traffic(const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes, uint32_t bytes,
+                            bool atomic) {
+  if (!options_.count_sectors || (space != isa::Space::global && space != isa::Space::shared)) return;
+  Counts& counts = counts_[op.id];
+  if (!counts.memo) counts.memo = std::make_unique<std::array<TrafficMemo, 2>>();
+  ++counts.requests;
+  if (space == isa::Space::global) {
+    Traffic traffic = (*counts.memo)[0].sectors(addresses, lanes, bytes);
+    counts.sectors += traffic.units;
+    counts.ideal_sectors += traffic.ideal;
+  } else {
+    Traffic traffic = (*counts.memo)[1].passes(addresses, lanes, bytes, atomic);
+    counts.wavefronts += traffic.units;
+    counts.ideal_wavefronts += traffic.ideal;
+  }
+}
+
 void Machine::make_regions() {
   auto add = [&](Memory& memory, size_t index, uint32_t allocation, isa::Space space) {
     Allocation& a = memory.allocation(index);
@@ -408,9 +425,12 @@ void Machine::finish_report() {
       analysis::StatementCounts& counts = profile.statements[op.statement];
       counts.warps = issued_[op.id].warps;
       counts.threads = issued_[op.id].threads;
-      counts.sectors = counts_[op.id].sectors;
-      counts.requests = counts_[op.id].requests;
-      counts.shared_wavefronts = counts_[op.id].wavefronts;
+      const Counts& traffic = counts_[op.id];
+      counts.requests = traffic.requests;
+      counts.sectors = traffic.sectors;
+      counts.ideal_sectors = traffic.ideal_sectors;
+      counts.shared_wavefronts = traffic.wavefronts;
+      counts.ideal_wavefronts = traffic.ideal_wavefronts;
       report_.warp_instructions += counts.warps;
       report_.thread_instructions += counts.threads;
     }

@@ -13,6 +13,7 @@
 #include "simt/engine.h"
 #include "simt/lane_access.h"
 #include "simt/op.h"
+#include "simt/traffic.h"
 
 namespace ptxlab::simt {
 
@@ -125,7 +126,10 @@ struct Issued {
   uint64_t warps = 0, threads = 0;
 };
 struct Counts {
-  uint64_t sectors = 0, requests = 0, wavefronts = 0;
+  uint64_t requests = 0;
+  uint64_t sectors = 0, ideal_sectors = 0;
+  uint64_t wavefronts = 0, ideal_wavefronts = 0;
+  std::unique_ptr<std::array<TrafficMemo, 2>> memo;  // of global and of shared memory: a copy touches both
 };
 
 class Machine {
@@ -172,7 +176,9 @@ class Machine {
 
   const RunOptions& options() const { return options_; }
   base::Random& random() { return random_; }
-  Counts& counts(const Op& op) { return counts_[op.id]; }
+  // For the profile; does nothing unless the run counts.
+  void count_traffic(const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes, uint32_t bytes,
+                     bool atomic);
   uint64_t clock() const { return clock_; }
 
  private:

@@ -71,37 +71,11 @@ bool watched(const Context& context, const Op& op) {
   return context.machine.wants(kAccesses) && op.space != isa::Space::param_func;
 }
 
-// 32-byte sectors and bank conflicts, for the profile.
-void count_sectors(Context& context, const Op& op, const Group& group, uint32_t bytes) {
-  Counts& counts = context.machine.counts(op);
-  uint64_t keys[kLanes * 8];
-  size_t n = 0;
-  if (group.region->space == isa::Space::shared) {
-    // A wavefront serves each bank once; lanes at one word share. Wider accesses take their share of lanes at a time.
-    uint32_t per_wavefront = bytes <= 4 ? 32 : bytes <= 8 ? 16 : 8;
-    for (uint32_t start = 0; start < kLanes; start += per_wavefront) {
-      uint64_t words[kLanes * 8];
-      size_t count = 0;
-      for (uint32_t l = start; l < start + per_wavefront; ++l)
-        if (group.lanes >> l & 1)
-          for (uint32_t b = 0; b < bytes; b += 4) words[count++] = (group.addresses[l] + b) / 4;
-      if (!count) continue;
-      std::sort(words, words + count);
-      count = static_cast<size_t>(std::unique(words, words + count) - words);
-      uint32_t bank[32] = {}, most = 0;
-      for (size_t i = 0; i < count; ++i) most = std::max(most, ++bank[words[i] % 32]);
-      counts.wavefronts += most;
-    }
-    ++counts.requests;
-    return;
-  }
-  if (group.region->space != isa::Space::global) return;
-  for (int l = 0; l < kLanes; ++l)
-    if (group.lanes >> l & 1)
-      for (uint64_t s = group.addresses[l] / 32; s <= (group.addresses[l] + bytes - 1) / 32; ++s) keys[n++] = s;
-  std::sort(keys, keys + n);
-  counts.sectors += static_cast<uint64_t>(std::unique(keys, keys + n) - keys);
-  ++counts.requests;
+// The profile's sectors and passes over the banks.
+void count_traffic(Context& context, const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes,
+                   uint32_t bytes, bool atomic = false) {
+  if (context.machine.options().count_sectors)
+    context.machine.count_traffic(op, space, addresses, lanes, bytes, atomic);
 }
 
 // --- loads and stores ---
@@ -157,7 +131,7 @@ void load_definedness(Context& context, const Op& op, const Shape& shape, const 
 // The common case: a whole warp, defined addresses, one region that the op has met before; for stores, nobody watching.
 const Region* fast_region(Context& context, const Op& op, LaneMask active, uint32_t bytes, bool writes) {
   Machine& machine = context.machine;
-  if (active != kAllLanes || (writes && machine.wants(kAccesses)) || machine.options().count_sectors) return nullptr;
+  if (active != kAllLanes || (writes && machine.wants(kAccesses))) return nullptr;
   if (context.registers.taint[op.a]) return nullptr;
   const Region* region = machine.expected_region(op);
   return region && region->bytes >= bytes && (region->writable || !writes) ? region : nullptr;
@@ -178,11 +152,17 @@ FastAccess fast_access(Context& context, const Op& op, const Region& region, uin
           places};
 }
 
-void tell_fast_load(Context& context, const Op& op, const Region& region, const FastAccess& access, uint32_t bytes) {
+// Counts and tells what the fast path did.
+void account(Context& context, const Op& op, const Region& region, const FastAccess& access, uint32_t bytes,
+             bool writes) {
+  bool tells = !writes && watched(context, op);
+  if (!tells && !context.machine.options().count_sectors) return;
   Group group;
   group.region = &region;
   group.lanes = kAllLanes;
   for (int l = 0; l < kLanes; ++l) group.addresses[l] = access.places[l] - access.bias;
+  count_traffic(context, op, region.space, group.addresses, kAllLanes, bytes);
+  if (!tells) return;
   Telling telling;
   tell(context, op, group, bytes, Intent::read, false, telling);
 }
@@ -218,7 +198,7 @@ Flow load(Context& context, const Op& op, LaneMask active) {
       fill_shadows(context, op, shape, access);
     }
     if (fast != Fast::refused) {
-      if (watched(context, op)) tell_fast_load(context, op, *region, access, bytes);
+      account(context, op, *region, access, bytes, false);
       return Flow::next;
     }
   }
@@ -230,7 +210,7 @@ Flow load(Context& context, const Op& op, LaneMask active) {
       access_loops().load[shape.log2][shape.wide][shape.sign](t, slot_bytes(r, slot));
       if (context.defined) load_definedness(context, op, shape, group, t, slot);
     }
-    if (context.machine.options().count_sectors) count_sectors(context, op, group, bytes);
+    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes);
     if (watched(context, op)) {
       Telling telling;
       tell(context, op, group, bytes, Intent::read, false, telling);
@@ -292,7 +272,10 @@ Flow store(Context& context, const Op& op, LaneMask active) {
   if (const Region* region = undefined ? nullptr : fast_region(context, op, active, bytes, true)) {
     alignas(64) uint64_t places[kLanes];
     FastAccess access = fast_access(context, op, *region, bytes, places);
-    if (access_loops().fast_store[shape.log2][shape.wide](access) == Fast::done) return Flow::next;
+    if (access_loops().fast_store[shape.log2][shape.wide](access) == Fast::done) {
+      account(context, op, *region, access, bytes, true);
+      return Flow::next;
+    }
   }
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::write), [&](const Group& group) {
     Telling telling;
@@ -308,7 +291,7 @@ Flow store(Context& context, const Op& op, LaneMask active) {
         warn_undefined_store(context, op, group, slot, bytes);
       }
     }
-    if (context.machine.options().count_sectors) count_sectors(context, op, group, bytes);
+    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes);
     if (!watched(context, op)) return;
     if (values) telling.after = stored_bytes(context, op, group, shape.element, shape.count, shape.wide);
     tell(context, op, group, bytes, Intent::write, false, telling);
@@ -428,7 +411,7 @@ Flow atomic(Context& context, const Op& op, LaneMask active) {
       uint64_t now = (keeps_old && old_undefined) || operand ? 0 : ~uint64_t{0};
       std::memcpy(group.defined_at(l), &now, bytes);
     }
-    if (context.machine.options().count_sectors) count_sectors(context, op, group, bytes);
+    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes, true);
     if (watched(context, op)) tell(context, op, group, bytes, Intent::update, true, telling);
   });
   if (!ok) return Flow::fault;
