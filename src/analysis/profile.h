@@ -11,11 +11,11 @@ struct StatementCounts {
   uint64_t warps = 0;              // warp instructions issued
   uint64_t threads = 0;            // active lanes summed
   // Counted only where a run asks for it (simt::RunOptions::count_sectors):
-  uint64_t requests = 0;           // warp-level requests to global or shared memory
   uint64_t sectors = 0;            // 32-byte sectors touched in global memory
-  uint64_t ideal_sectors = 0;      // what the same bytes would touch side by side and aligned
+  uint64_t requests = 0;           // warp-level requests to global or shared memory
   uint64_t shared_wavefronts = 0;  // passes over the 32 banks of shared memory
-  uint64_t ideal_wavefronts = 0;   // what they would be without conflicts
+  uint64_t ideal_sectors = 0;      // sectors that the same bytes would touch side by side and aligned
+  uint64_t ideal_wavefronts = 0;   // passes without conflicts
 };
 
 struct FunctionProfile {

@@ -26,7 +26,7 @@ struct Kernel {
 
   void add(std::vector<std::string> words, uint64_t warps, uint64_t sectors_a_warp = 0) {
     function.body.push_back(instruction(std::move(words)));
-    counts.statements.push_back({warps, warps * 32, warps * sectors_a_warp, sectors_a_warp ? warps : 0, 0});
+    counts.statements.push_back({warps, warps * 32, warps * sectors_a_warp, sectors_a_warp ? warps : 0, 0, 0, 0});
   }
   LaunchCost launch(uint64_t run, uint64_t total, int threads = 256, int registers = 32) const {
     return {&function, &counts, run, total, threads, registers, 0, 0};
