@@ -191,10 +191,12 @@ class Comparer {
       // Below the smallest normal number errors are absolute: there the smallest normal is the magnitude.
       const double magnitude = std::max(e.magnitude, out.smallest_normal);
       const double error = (got - e.value) / magnitude, share = std::fabs(e.value) / magnitude;
+      // What rounding to the output's type is relative to; below the smallest normal number a rounding stays as large.
+      const double rounded = size / magnitude;
       // Partial sums are about as large as the sum itself or, where signs alternate, as magnitude / sqrt(terms).
       const double sum = std::max(1.0, root * share);
       errors += error * error;
-      roundings += share * share;
+      roundings += rounded * rounded;
       sums += sum * sum;
       ++counted;
     }

@@ -119,6 +119,23 @@ TEST(Compare, ASmallErrorEverywhereIsOverTheBudget) {
   EXPECT_TRUE(compare(s.task, s.data, "y", stored(Type::f32, off), expected(right, 1), {}, 20 * 0x1p-24).right);
 }
 
+TEST(Compare, CorrectlyRoundedDenormalsAreWithinTheBudget) {
+  // bf16 denormals are steps of 2^-133: values between two steps, each rounded to its nearest, all of one error's size.
+  const Output s = output_of(Type::bf16, Tolerance::Kind::floating, {64});
+  std::vector<double> exact, rounded, zero(64, 0.0);
+  for (int i = 0; i < 64; ++i) {
+    exact.push_back((i + 0.49) * 0x1p-133);
+    rounded.push_back(i * 0x1p-133);
+  }
+  // Eight inexact steps make the magnitude eight times the value, and more than the smallest normal number for some.
+  std::vector<Expected> wanted;
+  for (double v : exact) wanted.push_back({v, 8 * v, 0});
+  const Comparison honest = run(s, rounded, wanted);
+  EXPECT_TRUE(honest.right) << honest.summary;
+  // Flushing them all to zero stays wrong.
+  EXPECT_FALSE(run(s, zero, wanted).right);
+}
+
 TEST(Compare, NanAndInfinityStandWhereTheyBelong) {
   const Output s = output_of(Type::f32, Tolerance::Kind::floating, {4});
   const std::vector<Expected> wanted = expected({1, kNan, kInf, -kInf}, 1);

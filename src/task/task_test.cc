@@ -20,7 +20,9 @@ std::vector<uint8_t> rounded(const Task& task, const CaseData& data, const std::
   std::vector<uint8_t> bytes;
   for (const auto& buffer : data.binding.buffers)
     if (buffer.name == output) bytes.resize(buffer.bytes);
-  for (size_t i = 0; i < expected.size(); ++i) store_element(bytes, task.argument(output)->type, i, expected[i].value);
+  const isa::Type type = task.argument(output)->type;
+  for (size_t i = 0; i < expected.size(); ++i)
+    store_element(bytes, type, i, isa::is_float(type) ? expected[i].value : static_cast<double>(expected[i].integer));
   return bytes;
 }
 
@@ -37,11 +39,13 @@ void tell_right_from_wrong(const Task& task) {
   auto oracle = make_reference_oracle(task);
   if (!oracle && oracle.findings()[0].code == "ORA0001") GTEST_SKIP() << "there is no g++";
   ASSERT_TRUE(oracle.ok()) << base::render(oracle.findings(), "");
-  std::map<std::string, int> caught;
+  std::map<std::string, int> applied, caught;
   for (const Case& what : *cases) {
     auto data = make_case(task, what);
     ASSERT_TRUE(data.ok()) << what.label() << "\n" << base::render(data.findings(), "");
-    for (const auto& [output, tolerance] : task.tolerances) {
+    for (const Argument& argument : task.arguments) {
+      if (!argument.output()) continue;
+      const std::string& output = argument.name;
       auto expected = (*oracle)->expected(*data, output, {});
       ASSERT_TRUE(expected.ok()) << what.label() << "\n" << base::render(expected.findings(), "");
       const std::vector<uint8_t> right = rounded(task, *data, output, *expected);
@@ -49,18 +53,19 @@ void tell_right_from_wrong(const Task& task) {
       EXPECT_TRUE(comparison.right) << what.label() << ": " << comparison.summary;
       for (const OutputMutant& mutant : output_mutants()) {
         std::vector<uint8_t> wrong = right;
-        if (!mutant.apply(wrong, task.argument(output)->type, shape_of(*data, output))) continue;
+        if (!mutant.apply(wrong, argument.type, shape_of(*data, output))) continue;
+        ++applied[mutant.name];
         caught[mutant.name] += !compare(task, *data, output, wrong, *expected, {}).right;
       }
     }
   }
   for (const OutputMutant& mutant : output_mutants())
-    EXPECT_GT(caught[mutant.name], 0) << "nothing catches " << mutant.name;
+    EXPECT_TRUE(caught[mutant.name] > 0 || applied[mutant.name] == 0) << "nothing catches " << mutant.name;
 }
 
 TEST(Tasks, OfTheRepositoryTellRightFromWrong) {
   const std::vector<std::string> names = list_tasks(kRoot);
-  ASSERT_GE(names.size(), 3u);
+  ASSERT_GE(names.size(), 9u);
   for (const std::string& name : names) {
     SCOPED_TRACE(name);
     auto task = find_task(name, kRoot);
