@@ -6,6 +6,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "checkers/traffic_lines.h"
+
 namespace ptxlab::checkers {
 namespace {
 
@@ -232,22 +234,6 @@ void RaceDetector::launch_begin(const launch::ResolvedLaunch& launch) {
   block_ = launch.block;
   order_.launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
 }
-
-namespace {
-
-// "load at line 41 (tile.cu:12)"
-std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction) {
-  const std::string& word = instruction.words.front();
-  const char* what = word == "ld" || word == "ldu" ? "load" : word == "st" ? "store" : nullptr;
-  std::string out = fmt::format("{} at line {}", what ? what : word, instruction.line);
-  if (instruction.loc == 0 || instruction.loc > module.locations.size()) return out;
-  const ptx::Loc& loc = module.locations[instruction.loc - 1];
-  for (const auto& [number, name] : module.files)
-    if (number == loc.file) return fmt::format("{} ({}:{})", out, name.substr(name.find_last_of('/') + 1), loc.line);
-  return out;
-}
-
-}  // namespace
 
 std::string RaceDetector::thread_name(ThreadId thread) const {
   return fmt::format("thread {}", triple(thread % order_.stride(), block_));

@@ -1,6 +1,7 @@
 #include "checkers/registry.h"
 
 #include "checkers/global_conflicts.h"
+#include "checkers/remark.h"
 #include "checkers/shared_races.h"
 
 namespace ptxlab::checkers {
@@ -12,7 +13,20 @@ constexpr Checker kCheckers[] = {
      make_global_conflicts},
 };
 
+constexpr Remark kRemarks[] = {
+    {"banks", "bank conflicts of shared memory, by line", bank_conflicts},
+    {"coalescing", "sectors of global memory that requests touch in vain, by line", uncoalesced},
+};
+
 }  // namespace
+
+std::span<const Remark> all_remarks() { return kRemarks; }
+
+const Remark* remark_named(std::string_view name) {
+  for (const Remark& remark : kRemarks)
+    if (remark.name == name) return &remark;
+  return nullptr;
+}
 
 std::span<const Checker> all_checkers() { return kCheckers; }
 

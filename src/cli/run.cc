@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/nearest.h"
 #include "checkers/registry.h"
+#include "checkers/remark.h"
 #include "checkers/unwritten.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -42,11 +43,13 @@ base::Finding trouble(std::string_view code, std::string message, std::string hi
 struct Watch {
   simt::CheckLevel level = simt::CheckLevel::none;
   std::vector<std::unique_ptr<simt::Observer>> observers;
+  std::vector<const checkers::Remark*> remarks;
 };
 
 std::string checker_list() {
   std::string text = "all, none, or of: bounds, defined";
   for (const auto& checker : checkers::all_checkers()) text += fmt::format(", {}", checker.name);
+  for (const auto& remark : checkers::all_remarks()) text += fmt::format(", {}", remark.name);
   return text;
 }
 
@@ -56,6 +59,7 @@ base::Result<Watch> parse_check(std::string_view list) {
   if (list == "all") {
     watch.level = simt::CheckLevel::defined;
     for (const auto& checker : checkers::all_checkers()) watch.observers.push_back(checker.make());
+    for (const auto& remark : checkers::all_remarks()) watch.remarks.push_back(&remark);
     return watch;
   }
   while (true) {
@@ -67,9 +71,12 @@ base::Result<Watch> parse_check(std::string_view list) {
       watch.level = simt::CheckLevel::defined;
     } else if (const auto* checker = checkers::checker_named(word)) {
       watch.observers.push_back(checker->make());
+    } else if (const auto* remark = checkers::remark_named(word)) {
+      watch.remarks.push_back(remark);
     } else {
       std::vector<std::string> known = {"all", "none", "bounds", "defined"};
       for (const auto& one : checkers::all_checkers()) known.emplace_back(one.name);
+      for (const auto& one : checkers::all_remarks()) known.emplace_back(one.name);
       auto near = base::nearest(word, known);
       return trouble("CLI0015", fmt::format("--check: no checker '{}'", word),
                      near.empty() ? "--check takes " + checker_list() : fmt::format("did you mean '{}'?", near));
@@ -229,12 +236,14 @@ std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector
   return allocations;
 }
 
-Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std::vector<size_t>& allocations,
-            simt::Memory& memory, const Watch& watch, const Request& request) {
+Ran run_all(simt::Program& program, const ptx::Module& module, const launch::ResolvedPlan& plan,
+            const std::vector<size_t>& allocations, simt::Memory& memory, const Watch& watch, const Request& request) {
   simt::RunOptions options;
   options.check = watch.level;
   options.seed = request.seed;
   options.budget = request.budget;
+  options.count_sectors = !watch.remarks.empty();
+  analysis::Profile profile;
   std::vector<simt::Observer*> observers;
   for (const auto& observer : watch.observers) observers.push_back(observer.get());
   Ran ran;
@@ -244,6 +253,7 @@ Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std:
       ++ran.launches;
       ran.warp_instructions += report.warp_instructions;
       ran.thread_instructions += report.thread_instructions;
+      profile.add(report.profile);
       ran.completed = report.completed;
       ran.supported = report.supported;
       ran.findings.insert(ran.findings.end(), report.findings.begin(), report.findings.end());
@@ -252,6 +262,10 @@ Ran run_all(simt::Program& program, const launch::ResolvedPlan& plan, const std:
   }
   for (const auto* observer : observers) {
     auto found = observer->findings();
+    ran.findings.insert(ran.findings.end(), found.begin(), found.end());
+  }
+  for (const auto* remark : watch.remarks) {
+    auto found = remark->of(module, profile);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }
   return ran;
@@ -430,7 +444,7 @@ int run(Words words) {
 
   simt::Memory memory(request.seed);
   auto allocations = allocate(*plan, *arguments, buffers, memory);
-  auto ran = run_all(**program, *plan, allocations, memory, *watch, request);
+  auto ran = run_all(**program, checked.module, *plan, allocations, memory, *watch, request);
   if (watch->level == simt::CheckLevel::defined && ran.completed) {
     auto found = undefined_outputs(*plan, allocations, buffers, *arguments, memory);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());

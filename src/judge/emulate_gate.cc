@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "base/thread_pool.h"
+#include "checkers/remark.h"
 #include "judge/emulate.h"
 #include "judge/judge_finding.h"
 
@@ -165,6 +166,10 @@ class Gate {
       result_.cases.push_back(std::move(made));
     }
     result_.findings = merge_findings(findings, labels);
+    for (const auto& remark : checkers::all_remarks()) {
+      base::Findings found = remark.of(input_.module, profile);
+      result_.findings.insert(result_.findings.end(), found.begin(), found.end());
+    }
     result_.unexecuted_lines = unexecuted_lines(input_.module, profile);
   }
 

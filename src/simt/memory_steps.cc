@@ -372,6 +372,12 @@ uint64_t atomic_result(AtomicOp op, isa::Type type, uint64_t old, uint64_t value
   return (op == AtomicOp::minimum) == below ? old : value;
 }
 
+// Adding 1 without asking for the old value: the hardware counts the lanes at one place and adds once.
+bool is_count(const Context& context, const Op& op, AtomicOp kind) {
+  return kind == AtomicOp::add && op.bits == 32 && op.d == kSinkSlot && op.b >= context.frame.code->register_end &&
+         op.modifiers->type != isa::Type::f32 && value_of(context.registers, op.b, false, 0) == 1;
+}
+
 Flow atomic(Context& context, const Op& op, LaneMask active) {
   uint32_t bytes = op.bits / 8;
   auto kind = static_cast<AtomicOp>(op.flags);
@@ -411,7 +417,7 @@ Flow atomic(Context& context, const Op& op, LaneMask active) {
       uint64_t now = (keeps_old && old_undefined) || operand ? 0 : ~uint64_t{0};
       std::memcpy(group.defined_at(l), &now, bytes);
     }
-    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes, true);
+    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes, !is_count(context, op, kind));
     if (watched(context, op)) tell(context, op, group, bytes, Intent::update, true, telling);
   });
   if (!ok) return Flow::fault;

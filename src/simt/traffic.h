@@ -3,7 +3,7 @@
 // one: the count of an access whose lanes lie as last time is a comparison of 32 distances.
 //
 // Shared memory has 32 banks of 4 bytes. A pass serves one word of each bank to any number of lanes; 8-byte accesses are
-// made by half warps, 16-byte ones by quarter warps. Lanes of an atomic that meet at one word take turns.
+// made by half warps, 16-byte ones by quarter warps. Lanes of an atomic that meet at one word take turns, but where they only count.
 #pragma once
 #include <array>
 #include <cstdint>

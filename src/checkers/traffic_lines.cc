@@ -1,0 +1,68 @@
+#include "checkers/traffic_lines.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace ptxlab::checkers {
+namespace {
+
+// What belongs together: the source line where there is one, else the instruction itself; loads and stores apart.
+using Key = std::tuple<const ptx::Function*, uint32_t, uint32_t, uint32_t, std::string>;
+
+Key key_of(const ptx::Module& module, const ptx::Function& function, const ptx::Instruction& instruction) {
+  if (instruction.loc == 0 || instruction.loc > module.locations.size())
+    return {&function, 0, instruction.line, 0, instruction.words.front()};
+  const ptx::Loc& loc = module.locations[instruction.loc - 1];
+  return {&function, loc.file, loc.line, 1, instruction.words.front()};
+}
+
+}  // namespace
+
+WorstLines worst_lines(const ptx::Module& module, const analysis::Profile& profile, TrafficKind kind) {
+  WorstLines out;
+  std::map<Key, TrafficLine> groups;
+  for (const auto& counts : profile.functions) {
+    const ptx::Function* function = module.function(counts.function);
+    if (!function) continue;
+    for (size_t i = 0; i < std::min(function->body.size(), counts.statements.size()); ++i) {
+      const ptx::Instruction* instruction = function->body[i].instruction();
+      const analysis::StatementCounts& c = counts.statements[i];
+      if (!instruction || instruction->words.empty() || c.*kind.units == 0) continue;
+      out.total += c.*kind.units;
+      TrafficLine& line = groups[key_of(module, *function, *instruction)];
+      ++line.instructions;
+      line.requests += c.requests;
+      line.units += c.*kind.units;
+      line.ideal += std::min(c.*kind.ideal, c.*kind.units);
+      if (line.instruction && c.*kind.units - c.*kind.ideal <= line.most) continue;
+      line.instruction = instruction;
+      line.most = c.*kind.units - c.*kind.ideal;
+    }
+  }
+  for (const auto& [key, line] : groups)
+    if (2 * line.units >= 3 * line.ideal && 20 * line.excess() >= out.total && line.excess() >= kLeastExcess)
+      out.lines.push_back(line);
+  std::stable_sort(out.lines.begin(), out.lines.end(),
+                   [](const TrafficLine& a, const TrafficLine& b) { return a.excess() > b.excess(); });
+  if (out.lines.size() > kWorstLines) {
+    out.left_out = out.lines.size() - kWorstLines;
+    out.lines.resize(kWorstLines);
+  }
+  return out;
+}
+
+std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction) {
+  const std::string& word = instruction.words.front();
+  const char* what = word == "ld" || word == "ldu" ? "load" : word == "st" ? "store" : nullptr;
+  std::string out = fmt::format("{} at line {}", what ? what : word, instruction.line);
+  if (instruction.loc == 0 || instruction.loc > module.locations.size()) return out;
+  const ptx::Loc& loc = module.locations[instruction.loc - 1];
+  for (const auto& [number, name] : module.files)
+    if (number == loc.file) return fmt::format("{} ({}:{})", out, name.substr(name.find_last_of('/') + 1), loc.line);
+  return out;
+}
+
+}  // namespace ptxlab::checkers

@@ -1,0 +1,40 @@
+// Which lines waste memory traffic: counts of a profile grouped by the place in the source, worst first.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/profile.h"
+#include "ptx/module.h"
+
+namespace ptxlab::checkers {
+
+struct TrafficLine {
+  const ptx::Instruction* instruction = nullptr;  // the costliest of the group
+  size_t instructions = 0;                        // of the group
+  uint64_t most = 0;                              // what that one wastes
+  uint64_t requests = 0, units = 0, ideal = 0;    // of all of them
+  uint64_t excess() const { return units - ideal; }
+};
+
+struct TrafficKind {
+  uint64_t analysis::StatementCounts::*units;
+  uint64_t analysis::StatementCounts::*ideal;
+};
+
+struct WorstLines {
+  uint64_t total = 0;              // units of the whole profile
+  std::vector<TrafficLine> lines;  // those that are worth a word, at most kWorstLines
+  size_t left_out = 0;
+};
+inline constexpr size_t kWorstLines = 4;
+inline constexpr uint64_t kLeastExcess = 64;  // less is over before anyone could measure it
+
+// Instructions of one kind that come from one line of CUDA source (unrolled loops) are one group. Worth a word is a group
+// that takes half as many units again as at best, and wastes a twentieth of all and kLeastExcess.
+WorstLines worst_lines(const ptx::Module& module, const analysis::Profile& profile, TrafficKind kind);
+
+// "load at line 41 (tile.cu:12)"
+std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction);
+
+}  // namespace ptxlab::checkers
