@@ -247,7 +247,8 @@ std::optional<uint32_t> FunctionDecoder::slot_of(const Operand& operand, isa::Ty
 }
 
 bool FunctionDecoder::vector(const Operand& operand, isa::Type type, Op& op) {
-  op.list = static_cast<uint32_t>(code_.lists.size());
+  // The vectors of an instruction follow one another in one list.
+  if (op.count == 0) op.list = static_cast<uint32_t>(code_.lists.size());
   auto add = [&](const Operand& element) {
     bool wide = false;
     if (element.kind == Operand::Kind::reg && function_.registers[element.id].vector > 1 && element.component < 0) {

@@ -56,6 +56,26 @@ Meeting meet(Context& context, const Op& op, LaneMask active, uint32_t members_s
   return meeting;
 }
 
+Flow meet_aligned(Context& context, const Op& op, LaneMask active) {
+  if (active == kAllLanes) return Flow::next;
+  Warp& warp = context.warp;
+  Split& split = context.split;
+  LaneMask missing = ~warp.alive, off = split.mask & ~active;
+  if (!(missing | off)) {
+    split.wait = Wait::members;
+    return Flow::wait;
+  }
+  int lane = std::countr_zero(missing ? missing : off);
+  const char* why = !(warp.exists >> lane & 1) ? "does not exist"
+                    : missing                  ? "has exited"
+                                               : "is switched off by the guard";
+  context.machine.report("RUN0023", base::Severity::error, context, op, active,
+                         fmt::format("all 32 lanes of the warp have to execute this together, and lane {} {}; {}", lane,
+                                     why, context.machine.thread_name(warp, std::countr_zero(active))),
+                         "launch whole warps, and let a condition around it be the same for all lanes");
+  return Flow::fault;
+}
+
 void tell_meeting(Context& context, const Op& op, const Meeting& meeting) {
   if (!context.machine.wants(kBarriers)) return;
   LaneMask told = 0;

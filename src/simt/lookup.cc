@@ -28,7 +28,8 @@ bool bind(const isa::Form& form, const Modifiers& m, Op& op) {
       return true;
     }
   }
-  for (const StepBinding* table : {memory_bindings(), async_bindings(), exchange_bindings(), control_bindings()}) {
+  for (const StepBinding* table : {memory_bindings(), atomic_bindings(), async_bindings(), exchange_bindings(),
+                                   matrix_bindings(), mma_bindings(), control_bindings()}) {
     const StepBinding* binding = find(table, opcode);
     if (!binding) continue;
     if ((op.step = binding->select(form, m, op))) {

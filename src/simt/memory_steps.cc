@@ -1,57 +1,22 @@
-// ld, st, atom, red, and what else touches memory.
+// ld, st, and what else touches memory; atomics are in atomics.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
 
-#include "base/narrow_float.h"
 #include "isa/table.h"
 #include "simt/access.h"
 #include "simt/shadow.h"
 #include "simt/step.h"
+#include "simt/telling.h"
 
 namespace ptxlab::simt {
 namespace {
 
-constexpr uint8_t kStrong = 1;  // Op::mode of memory instructions
-
 uint64_t low_bits(int n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
-// --- telling observers ---
-
-struct Telling {
-  uint32_t allocation[kLanes];
-  std::vector<uint8_t> before, after;
-};
-
-void tell(Context& context, const Op& op, const Group& group, uint32_t bytes, Intent intent, bool atomic,
-          Telling& telling) {
-  Access access;
-  access.site = context.machine.site(op);
-  access.warp = context.warp.id;
-  access.active = group.lanes;
-  access.space = group.region->space;
-  access.reads = intent != Intent::write;
-  access.writes = intent != Intent::read;
-  access.atomic = atomic;
-  access.strong = atomic || (op.mode & kStrong);
-  access.bytes = bytes;
-  access.address = group.addresses;
-  std::fill(std::begin(telling.allocation), std::end(telling.allocation), group.region->allocation);
-  access.allocation = telling.allocation;
-  if (!telling.before.empty()) access.value_before = telling.before.data();
-  if (!telling.after.empty()) access.value_after = telling.after.data();
-  context.machine.notify(access);
-}
-
-std::vector<uint8_t> bytes_of(const Group& group, uint32_t bytes) {
-  std::vector<uint8_t> out(size_t{bytes} * kLanes);
-  for (int l = 0; l < kLanes; ++l)
-    if (group.lanes >> l & 1) std::memcpy(out.data() + size_t{bytes} * l, group.at(l), bytes);
-  return out;
-}
+// --- loads and stores ---
 
 // What each lane stores, from its registers: where lanes disagree about one place, memory tells only the last one's.
 std::vector<uint8_t> stored_bytes(Context& context, const Op& op, const Group& group, uint32_t element, uint32_t count,
@@ -67,19 +32,6 @@ std::vector<uint8_t> stored_bytes(Context& context, const Op& op, const Group& g
   return out;
 }
 
-bool watched(const Context& context, const Op& op) {
-  return context.machine.wants(kAccesses) && op.space != isa::Space::param_func;
-}
-
-// The profile's sectors and passes over the banks.
-void count_traffic(Context& context, const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes,
-                   uint32_t bytes, bool atomic = false) {
-  if (context.machine.options().count_sectors)
-    context.machine.count_traffic(op, space, addresses, lanes, bytes, atomic);
-}
-
-// --- loads and stores ---
-
 struct Shape {
   uint32_t element, count;
   int log2;
@@ -93,10 +45,6 @@ Shape shape_of(const Op& op) {
   s.wide = op.b_wide;
   s.sign = op.is_signed;
   return s;
-}
-
-AccessRequest request_of(Context& context, const Op& op, LaneMask active, uint32_t bytes, Intent intent) {
-  return {context, op, active, op.space, op.a, op.a_wide, op.offset, bytes, bytes, intent};
 }
 
 uint8_t* slot_bytes(const Registers& r, uint32_t slot) { return r.values + uint64_t{slot} * kSlotBytes; }
@@ -299,162 +247,7 @@ Flow store(Context& context, const Op& op, LaneMask active) {
   return ok ? Flow::next : Flow::fault;
 }
 
-// --- atomics: each lane in turn ---
-
-enum class AtomicOp : uint8_t {
-  none,
-  conjunction,
-  disjunction,
-  exclusive,
-  exchange,
-  swap,
-  add,
-  increment,
-  decrement,
-  minimum,
-  maximum
-};
-struct AtomicWord {
-  std::string_view token;
-  AtomicOp op;
-};
-constexpr AtomicWord kAtomicWords[] = {{".and", AtomicOp::conjunction}, {".or", AtomicOp::disjunction},
-                                       {".xor", AtomicOp::exclusive},   {".exch", AtomicOp::exchange},
-                                       {".cas", AtomicOp::swap},        {".add", AtomicOp::add},
-                                       {".inc", AtomicOp::increment},   {".dec", AtomicOp::decrement},
-                                       {".min", AtomicOp::minimum},     {".max", AtomicOp::maximum}};
-
-float flush_f32(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0f, x) : x; }
-
-uint64_t half_atomic(AtomicOp op, uint16_t old, uint16_t value, base::Format format) {
-  double a = base::widen(old, format), b = base::widen(value, format);
-  if (op == AtomicOp::add)
-    return base::narrow(a + b, format);  // a sum of two halves fits a double, but for far-apart bf16
-  if (a != a) return b != b ? 0x7fff : value;
-  if (b != b) return old;
-  if (a == b) return op == AtomicOp::maximum ? old & value : old | value;
-  return (op == AtomicOp::minimum) == (a < b) ? old : value;
-}
-
-uint64_t float_atomic(isa::Type type, uint64_t old, uint64_t value, bool flush) {
-  if (type == isa::Type::f64) return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(value));
-  float a = std::bit_cast<float>(static_cast<uint32_t>(old)), b = std::bit_cast<float>(static_cast<uint32_t>(value));
-  float sum = flush ? flush_f32(flush_f32(a) + flush_f32(b)) : a + b;
-  return sum != sum ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
-}
-
-uint64_t atomic_result(AtomicOp op, isa::Type type, uint64_t old, uint64_t value, uint64_t swap, bool flush) {
-  int bits = isa::bits_of(type);
-  bool below = isa::is_signed(type)
-                   ? static_cast<int64_t>(old << (64 - bits)) < static_cast<int64_t>(value << (64 - bits))
-                   : old < value;
-  switch (op) {
-    case AtomicOp::none: return old;
-    case AtomicOp::conjunction: return old & value;
-    case AtomicOp::disjunction: return old | value;
-    case AtomicOp::exclusive: return old ^ value;
-    case AtomicOp::exchange: return value;
-    case AtomicOp::swap: return old == value ? swap : old;
-    case AtomicOp::increment: return old >= value ? 0 : old + 1;
-    case AtomicOp::decrement: return old == 0 || old > value ? value : old - 1;
-    case AtomicOp::add:
-    case AtomicOp::minimum:
-    case AtomicOp::maximum: break;
-  }
-  if (type == isa::Type::f32 || type == isa::Type::f64) return float_atomic(type, old, value, flush);
-  if (isa::is_float(type)) {
-    base::Format format = type == isa::Type::f16 || type == isa::Type::f16x2 ? base::kF16 : base::kBf16;
-    uint64_t low = half_atomic(op, static_cast<uint16_t>(old), static_cast<uint16_t>(value), format);
-    if (bits == 16) return low;
-    return low | half_atomic(op, static_cast<uint16_t>(old >> 16), static_cast<uint16_t>(value >> 16), format) << 16;
-  }
-  if (op == AtomicOp::add) return (old + value) & low_bits(bits);
-  return (op == AtomicOp::minimum) == below ? old : value;
-}
-
-// Adding 1 without asking for the old value: the hardware counts the lanes at one place and adds once.
-bool is_count(const Context& context, const Op& op, AtomicOp kind) {
-  return kind == AtomicOp::add && op.bits == 32 && op.d == kSinkSlot && op.b >= context.frame.code->register_end &&
-         op.modifiers->type != isa::Type::f32 && value_of(context.registers, op.b, false, 0) == 1;
-}
-
-Flow atomic(Context& context, const Op& op, LaneMask active) {
-  uint32_t bytes = op.bits / 8;
-  auto kind = static_cast<AtomicOp>(op.flags);
-  const Registers& r = context.registers;
-  uint64_t result[kLanes] = {}, undefined[kLanes] = {};
-  bool ok = for_each_group(request_of(context, op, active, bytes, Intent::update), [&](const Group& group) {
-    Telling telling;
-    bool values = context.machine.wants(kAccessValues) && watched(context, op);
-    if (values) telling.before = telling.after = bytes_of(group, bytes);
-    bool flush = op.modifiers->type == isa::Type::f32 && group.region->space == isa::Space::global;
-    // Any order is right; a random one shows who relies on it.
-    auto turn = static_cast<int>(context.machine.random().below(kLanes));
-    for (int i = 0; i < kLanes; ++i) {
-      int l = (i + turn) % kLanes;
-      if (!(group.lanes >> l & 1)) continue;
-      uint64_t old = 0, value = value_of(r, op.b, op.b_wide, l) & low_bits(op.bits);
-      uint64_t swap = value_of(r, op.c, op.c_wide, l) & low_bits(op.bits);
-      std::memcpy(&old, group.at(l), bytes);
-      uint64_t updated = atomic_result(kind, op.modifiers->type, old, value, swap, flush);
-      if (values) std::memcpy(telling.before.data() + size_t{bytes} * l, &old, bytes);
-      if (values) std::memcpy(telling.after.data() + size_t{bytes} * l, &updated, bytes);
-      std::memcpy(group.at(l), &updated, bytes);
-      result[l] = old;
-      if (!context.defined) continue;
-      uint64_t old_undefined = 0,
-               operand = (shadow_of(r, op.b, op.b_wide, l) | shadow_of(r, op.c, op.c_wide, l)) & low_bits(op.bits);
-      if (group.region->defined) {
-        uint64_t defined = 0;
-        std::memcpy(&defined, group.defined_at(l), bytes);
-        old_undefined = ~defined & low_bits(op.bits);
-      } else if (operand) {
-        context.machine.make_definedness(*group.region);
-      }
-      undefined[l] = old_undefined;
-      if (!group.region->defined) continue;
-      bool keeps_old = kind != AtomicOp::exchange;
-      uint64_t now = (keeps_old && old_undefined) || operand ? 0 : ~uint64_t{0};
-      std::memcpy(group.defined_at(l), &now, bytes);
-    }
-    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes, !is_count(context, op, kind));
-    if (watched(context, op)) tell(context, op, group, bytes, Intent::update, true, telling);
-  });
-  if (!ok) return Flow::fault;
-  if (op.d == kSinkSlot) return Flow::next;
-  for (int l = 0; l < kLanes; ++l) {
-    if (!(active >> l & 1)) continue;
-    set_value(r, op.d, op.d_wide, l, result[l]);
-    set_shadow(r, op.d, op.d_wide, l, context.defined ? undefined[l] : 0);
-    if (undefined[l]) set_origin(r, op.d, op.id + 1);
-  }
-  return Flow::next;
-}
-
 // --- selection ---
-
-bool strong(const isa::Form& form) {
-  for (std::string_view word : {".volatile", ".relaxed", ".acquire", ".release", ".acq_rel", ".mmio"})
-    if (form.has(word)) return true;
-  return false;
-}
-
-bool plain_space(isa::Space space) {
-  switch (space) {
-    case isa::Space::generic:
-    case isa::Space::constant:
-    case isa::Space::global:
-    case isa::Space::local:
-    case isa::Space::param:
-    case isa::Space::param_func:
-    case isa::Space::shared: return true;
-    case isa::Space::none:
-    case isa::Space::reg:
-    case isa::Space::shared_cluster:
-    case isa::Space::tex: return false;
-  }
-  return false;
-}
 
 Step select_load(const isa::Form& form, const Modifiers& m, Op& op) {
   op.mode = strong(form) ? kStrong : 0;
@@ -464,16 +257,6 @@ Step select_store(const isa::Form& form, const Modifiers& m, Op& op) {
   op.mode = strong(form) ? kStrong : 0;
   return plain_space(m.space) && isa::bits_of(m.type) <= 64 ? store : nullptr;
 }
-Step select_atomic(const isa::Form& form, const Modifiers& m, Op& op) {
-  if (!plain_space(m.space) || isa::bits_of(m.type) > 64 || form.vector_length() != 1) return nullptr;
-  if (form.has(".shared::cluster")) return nullptr;
-  for (const AtomicWord& word : kAtomicWords)
-    if (form.has(word.token)) op.flags = static_cast<uint8_t>(word.op);
-  if (static_cast<AtomicOp>(op.flags) == AtomicOp::none) return nullptr;
-  op.mode = kStrong;
-  return atomic;
-}
-
 // Hints about caches change no value.
 Flow ignore(Context&, const Op&, LaneMask) { return Flow::next; }
 Step select_ignore(const isa::Form&, const Modifiers&, Op&) { return ignore; }
@@ -517,8 +300,6 @@ const StepBinding* memory_bindings() {
       {"ld", select_load},
       {"ldu", select_load},
       {"st", select_store},
-      {"atom", select_atomic},
-      {"red", select_atomic},
       {"isspacep", select_isspacep},
       {"prefetch", select_ignore},
       {"prefetchu", select_ignore},

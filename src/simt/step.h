@@ -16,9 +16,12 @@ struct StepBinding {
   Step (*select)(const isa::Form& form, const Modifiers& modifiers, Op& op);
 };
 
-const StepBinding* memory_bindings();    // memory_steps.cc: ld, st, atom, red, isspacep ...
+const StepBinding* memory_bindings();    // memory_steps.cc: ld, st, isspacep ...
+const StepBinding* atomic_bindings();    // atomics.cc: atom, red
 const StepBinding* async_bindings();     // async_copy.cc: cp.async and its groups
 const StepBinding* exchange_bindings();  // exchange.cc: shfl, vote, match, redux ...
+const StepBinding* matrix_bindings();    // matrix.cc: ldmatrix, stmatrix, movmatrix
+const StepBinding* mma_bindings();       // mma.cc
 const StepBinding* control_bindings();   // control.cc: exit, ret, call, bar, fences, clocks, div and rem, packing moves
 
 }  // namespace ptxlab::simt

@@ -99,6 +99,9 @@ class Cta {
   bool resolve_warp(uint32_t warp, Thread& first);
   void exchange(const std::vector<Thread*>& lanes, const ptx::Instruction& instruction, const Operation& op);
   void shuffle(const std::vector<Thread*>& lanes, const ptx::Instruction& instruction, const Operation& op);
+  uint64_t fragment_element(Thread& thread, const ptx::Operand& operand, isa::Type type, int i);
+  void multiply_matrices(const std::vector<Thread*>& lanes, const ptx::Instruction& instruction, const Operation& op);
+  void move_matrices(const std::vector<Thread*>& lanes, const ptx::Instruction& instruction, const Operation& op);
   uint32_t live_lanes(uint32_t warp) const;
   void problem(const Thread& thread, std::string text);
 

@@ -11,9 +11,16 @@ using ptx::Operand;
 
 namespace {
 
+bool moves_matrices(const Operation& op) {
+  return op.name == "ldmatrix" || op.name == "stmatrix" || op.name == "movmatrix";
+}
+// Whether all 32 lanes are its members, named by no mask.
+bool whole_warp(const Operation& op) { return moves_matrices(op) || op.name == "mma"; }
+
 bool is_warp_wide(const Operation& op) {
   if (op.name == "bar" || op.name == "barrier") return op.has("warp");
-  return op.name == "shfl" || op.name == "vote" || op.name == "match" || op.name == "redux" || op.name == "elect";
+  return op.name == "shfl" || op.name == "vote" || op.name == "match" || op.name == "redux" || op.name == "elect" ||
+         moves_matrices(op) || op.name == "mma";
 }
 
 // The operand that holds the member mask.
@@ -98,6 +105,7 @@ bool Cta::resolve_warps() {
 bool Cta::resolve_warp(uint32_t warp, Thread& first) {
   const ptx::Instruction& instruction = *first.instruction();
   auto members_of = [&](Thread& t) {
+    if (whole_warp(Operation(instruction))) return ~0u;
     return static_cast<uint32_t>(value(t, instruction.operands[mask_operand(instruction)], Type::b32));
   };
   const uint32_t members = members_of(first) & live_lanes(warp);
@@ -125,6 +133,9 @@ bool Cta::resolve_warp(uint32_t warp, Thread& first) {
 void Cta::exchange(const std::vector<Thread*>& lanes, const ptx::Instruction& instruction, const Operation& op) {
   if (op.name == "bar" || op.name == "barrier") return;
   if (op.name == "shfl") return shuffle(lanes, instruction, op);
+  if (whole_warp(op) && lanes.size() != 32) return problem(*lanes[0], "less than a whole warp");
+  if (op.name == "mma") return multiply_matrices(lanes, instruction, op);
+  if (moves_matrices(op)) return move_matrices(lanes, instruction, op);
   const Operand& to = instruction.operands[0];
   const Type type = op.name == "vote" ? Type::pred : op.type();
   std::vector<uint64_t> in;
