@@ -48,7 +48,10 @@ TEST(Plans, OfTheTasksResolve) {
 TEST(Plans, OfTheExamplesResolve) {
   for (auto [example, task_name] :
        {std::pair("vector_add", "elementwise/vector_add_f32"), std::pair("rmsnorm", "norm/rmsnorm_bf16"),
-        std::pair("softmax", "softmax/softmax_f32")}) {
+        std::pair("softmax", "softmax/softmax_f32"),
+        std::pair("bias_gelu_dropout", "activation/bias_gelu_dropout_bf16"), std::pair("rope", "attention/rope_bf16"),
+        std::pair("dequantise", "quant/dequant_int8_f16"), std::pair("histogram", "histogram/histogram_u8"),
+        std::pair("sgemm", "gemm/sgemm_f32"), std::pair("wave", "stencil/wave3d_r4_f32")}) {
     SCOPED_TRACE(example);
     auto task = read_task(kRoot / "examples" / (std::string(example) + ".task.toml"));
     ASSERT_TRUE(task.ok()) << base::render(task.findings(), "");

@@ -95,6 +95,16 @@ TEST(PtxMutants, FindTheirPlaces) {
   EXPECT_EQ(count("norm/rmsnorm_bf16", "wrong_stride"), 2u);
   EXPECT_EQ(count("softmax/softmax_f32", "barrier_removed"), 4u);
   EXPECT_EQ(count("softmax/softmax_f32", "last_term_dropped"), 3u);
+  // Unrolled loops: a register for each step of a sum. A formula of three additions is none.
+  EXPECT_EQ(count("gemm/sgemm_f32", "f16_accumulation"), 1u);
+  EXPECT_EQ(count("stencil/wave3d_r4_f32", "f16_accumulation"), 1u);
+  EXPECT_EQ(count("activation/bias_gelu_dropout_bf16", "f16_accumulation"), 0u);
+  EXPECT_EQ(count("gemm/sgemm_f32", "product_alone"), 64u * 8 + 64);
+  EXPECT_EQ(count("gemm/sgemm_f32", "shared_misplaced"), 5u);
+  EXPECT_EQ(count("histogram/histogram_u8", "store_removed"), 1u);
+  EXPECT_EQ(count("histogram/histogram_u8", "shared_misplaced"), 8u + 5);
+  EXPECT_EQ(count("stencil/wave3d_r4_f32", "store_misplaced"), 1u);
+  EXPECT_EQ(count("quant/dequant_int8_f16", "wrong_sign"), 16u);
 }
 
 TEST(PtxMutants, EachIsPtxThatPtxasTakesAndKeepsItsLines) {

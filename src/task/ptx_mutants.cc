@@ -102,24 +102,58 @@ std::vector<Planted> barrier_removed(const Module& module) {
     return (opcode(i, "bar") || opcode(i, "barrier")) && (has(i, ".sync") || has(i, ".red"));
   });
 }
-std::vector<Planted> store_removed(const Module& module) {
-  return removed(module, [](const Instruction& i) { return opcode(i, "st") && has(i, ".global"); });
+// What brings a result to global memory: a store, or an atomic.
+bool stores(const Instruction& i) {
+  return (opcode(i, "st") || opcode(i, "red") || opcode(i, "atom")) && has(i, ".global");
 }
+std::vector<Planted> store_removed(const Module& module) { return removed(module, stores); }
 
 bool same_register(const Operand& a, const Operand& b) {
   return a.kind == Operand::Kind::reg && b.kind == Operand::Kind::reg && a.id == b.id;
 }
 
-// d = d + ... in f32: what a sum is made of.
-bool accumulates(const Instruction& instruction) {
-  if (!has(instruction, ".f32") ||
-      !(opcode(instruction, "add") || opcode(instruction, "fma") || opcode(instruction, "mad")))
-    return false;
+// An addition in f32, fused or not, and the registers that it adds to.
+bool adds(const Instruction& instruction) {
+  return has(instruction, ".f32") && instruction.operands.size() > 2 &&
+         (opcode(instruction, "add") || opcode(instruction, "fma") || opcode(instruction, "mad"));
+}
+std::vector<const Operand*> addends(const Instruction& instruction) {
   const auto& operands = instruction.operands;
-  if (operands.size() < 3) return false;
-  if (opcode(instruction, "add"))
-    return same_register(operands[0], operands[1]) || same_register(operands[0], operands[2]);
-  return operands.size() == 4 && same_register(operands[0], operands[3]);
+  if (opcode(instruction, "add")) return {&operands[1], &operands[2]};
+  return {&operands.back()};
+}
+
+// d = d + ... in f32: what a sum in a loop is made of.
+bool accumulates(const Instruction& instruction) {
+  if (!adds(instruction)) return false;
+  const auto to = addends(instruction);
+  return std::any_of(to.begin(), to.end(),
+                     [&](const Operand* o) { return same_register(instruction.operands[0], *o); });
+}
+
+// The instructions that sums are made of: those in loops, or else, where loops are unrolled and each step has a register of
+// its own, chains of at least this many additions, each to the result of the one before (fewer are some formula).
+constexpr int kChain = 4;
+std::vector<Place> sums(const Module& module) {
+  std::vector<Place> loops, chains;
+  std::map<const Function*, std::vector<int>> length;  // by function and register, of the chain that ends there
+  int longest = 0;
+  for (const Place& place : instructions(module)) {
+    if (!adds(*place.instruction)) continue;
+    const Operand& sum = place.instruction->operands[0];
+    if (sum.kind != Operand::Kind::reg) continue;
+    if (accumulates(*place.instruction)) loops.push_back(place);
+    std::vector<int>& lengths = length[place.function];
+    lengths.resize(place.function->registers.size());
+    int before = 0;
+    for (const Operand* addend : addends(*place.instruction))
+      if (addend->kind == Operand::Kind::reg) before = std::max(before, lengths[addend->id]);
+    if (before > 0) chains.push_back(place);
+    lengths[sum.id] = before + 1;
+    longest = std::max(longest, before + 1);
+  }
+  if (!loops.empty()) return loops;
+  return longest >= kChain ? chains : std::vector<Place>{};
 }
 
 std::vector<Planted> f16_accumulation(const Module& module) {
@@ -128,8 +162,7 @@ std::vector<Planted> f16_accumulation(const Module& module) {
   size_t at = 0;
   uint32_t line = 0;
   int count = 0;
-  for (const Place& place : instructions(module)) {
-    if (!accumulates(*place.instruction)) continue;
+  for (const Place& place : sums(module)) {
     const std::string sum(text_of(module, place.instruction->operands[0].span)),
         guard = guard_text(*place.instruction, *place.function);
     text += module.source.substr(at, place.statement->span.end - at);
@@ -240,34 +273,81 @@ std::vector<Planted> wrong_element_size(const Module& module) {
   });
 }
 
-// An opcode's first word exchanged for another of the same operands.
-std::vector<Planted> exchanged(const Module& module, std::string_view from, std::string_view to) {
+// A word of an instruction exchanged for another that goes with the same operands.
+struct Exchange {
+  std::string_view opcode;                // of the instructions concerned
+  std::string_view from, to, only_where;  // the word, what it becomes, and a word that has to be there too
+};
+std::vector<Planted> exchanged(const Module& module, const Exchange& exchange) {
   return each(module, [&](const Place& place, bool) -> std::optional<Planted> {
     const Instruction& i = *place.instruction;
-    if (!opcode(i, from) || !has(i, ".f32") || i.word_spans.empty()) return std::nullopt;
-    return plant(module, place, i.word_spans[0], to,
-                 fmt::format("`{}` made {}", text_of(module, place.statement->span), to));
+    if (!opcode(i, exchange.opcode) || !has(i, exchange.only_where)) return std::nullopt;
+    for (size_t w = 0; w < i.words.size() && w < i.word_spans.size(); ++w) {
+      if (i.words[w] != exchange.from) continue;
+      return plant(module, place, i.word_spans[w], exchange.to,
+                   fmt::format("`{}` made {}", text_of(module, place.statement->span), exchange.to));
+    }
+    return std::nullopt;
   });
 }
-std::vector<Planted> wrong_operation(const Module& module) {
-  std::vector<Planted> planted = exchanged(module, "add", "sub");
-  for (Planted& more : exchanged(module, "max", "min")) planted.push_back(std::move(more));
+std::vector<Planted> all_of(const Module& module, std::initializer_list<Exchange> exchanges) {
+  std::vector<Planted> planted;
+  for (const Exchange& exchange : exchanges)
+    for (Planted& more : exchanged(module, exchange)) planted.push_back(std::move(more));
   return planted;
 }
 
-std::vector<Planted> store_misplaced(const Module& module) {
+std::vector<Planted> wrong_operation(const Module& module) {
+  return all_of(module, {{"add", "add", "sub", ".f32"},
+                         {"max", "max", "min", ".f32"},
+                         {"mul", "mul", "add", ".f32"},
+                         {"xor", "xor", "or", ".b32"},
+                         {"atom", ".add", ".max", ".u32"},
+                         {"red", ".add", ".max", ".u32"}});
+}
+
+std::vector<Planted> wrong_sign(const Module& module) {
+  return all_of(module, {{"ld", ".s8", ".u8", ".s8"},
+                         {"ld", ".s16", ".u16", ".s16"},
+                         {"cvt", ".s8", ".u8", ".s8"},
+                         {"cvt", ".s16", ".u16", ".f32"}});
+}
+
+std::vector<Planted> product_alone(const Module& module) {
   return each(module, [&](const Place& place, bool) -> std::optional<Planted> {
     const Instruction& i = *place.instruction;
-    if (!opcode(i, "st") || !has(i, ".global") || i.operands.empty() || i.operands[0].kind != Operand::Kind::address)
+    if (!opcode(i, "fma") || !has(i, ".f32") || i.operands.size() != 4 || i.operands[3].kind != Operand::Kind::reg)
       return std::nullopt;
-    std::string address(text_of(module, i.operands[0].span));
-    if (address.empty() || address.back() != ']' || i.operands[0].offset != 0 || address.find('+') != std::string::npos)
-      return std::nullopt;
-    const auto type = isa::type_named(i.words.back());
-    if (!type) return std::nullopt;
-    address.insert(address.size() - 1, fmt::format("+{}", isa::bytes_of(*type)));
-    return plant(module, place, i.operands[0].span, address,
-                 fmt::format("`{}` stores one element further", text_of(module, place.statement->span)));
+    return plant(module, place, i.operands[3].span, "0f00000000",
+                 fmt::format("`{}` adds nothing", text_of(module, place.statement->span)));
+  });
+}
+
+// What the instruction accesses at once, in bytes; 0 where it cannot be told.
+int64_t access_bytes(const Instruction& i) {
+  const auto type = isa::type_named(i.words.back());
+  if (!type) return 0;
+  return isa::bytes_of(*type) * (has(i, ".v2") ? 2 : has(i, ".v4") ? 4 : 1);
+}
+
+std::vector<Planted> misplaced(const Module& module, const std::function<bool(const Instruction&)>& wanted) {
+  return each(module, [&](const Place& place, bool) -> std::optional<Planted> {
+    const Instruction& i = *place.instruction;
+    const int64_t bytes = access_bytes(i);
+    if (!wanted(i) || bytes == 0) return std::nullopt;
+    const auto address = std::find_if(i.operands.begin(), i.operands.end(),
+                                      [](const Operand& o) { return o.kind == Operand::Kind::address; });
+    if (address == i.operands.end() || address->elements.size() != 1) return std::nullopt;
+    const std::string text =
+        fmt::format("[{}+{}]", text_of(module, address->elements[0].span), address->offset + bytes);
+    return plant(module, place, address->span, text,
+                 fmt::format("`{}` goes one element further", text_of(module, place.statement->span)));
+  });
+}
+std::vector<Planted> store_misplaced(const Module& module) { return misplaced(module, stores); }
+std::vector<Planted> shared_misplaced(const Module& module) {
+  return misplaced(module, [](const Instruction& i) {
+    return (opcode(i, "st") || opcode(i, "red") || opcode(i, "atom")) && has(i, ".shared");
   });
 }
 
@@ -283,9 +363,13 @@ const std::vector<PtxMutant>& ptx_mutants() {
       {"guard_too_wide", "a guard lets one element too many in", guard_too_wide},
       {"wrong_stride", "a loop steps one too far", wrong_stride},
       {"wrong_element_size", "an index is scaled by twice the element's size", wrong_element_size},
-      {"wrong_operation", "a sum subtracts, a maximum is a minimum", wrong_operation},
+      {"wrong_operation", "a sum subtracts, a maximum is a minimum, a product adds, an atomic sum is a maximum",
+       wrong_operation},
+      {"wrong_sign", "a signed number is read as an unsigned one", wrong_sign},
+      {"product_alone", "a fused multiply-add adds nothing", product_alone},
       {"store_removed", "a result is not stored", store_removed},
       {"store_misplaced", "a result is stored one element further", store_misplaced},
+      {"shared_misplaced", "a value goes one element further in shared memory", shared_misplaced},
   };
   return mutants;
 }

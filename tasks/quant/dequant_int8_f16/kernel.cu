@@ -23,7 +23,9 @@ __global__ void dequantise(const signed char* q, const __half* scale, __half* y,
       out.at[3] = __float2half_rn(static_cast<float>(v.w) * factor);
       *reinterpret_cast<Four*>(y + i) = out;
     } else {
-      for (unsigned j = i; j < i + 4 && j < k; ++j) y[j] = __float2half_rn(static_cast<float>(q[j]) * factor);
+#pragma unroll
+      for (unsigned j = 0; j < 4; ++j)
+        if (i + j < k) y[i + j] = __float2half_rn(static_cast<float>(q[i + j]) * factor);
     }
   }
 }
