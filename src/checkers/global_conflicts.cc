@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "checkers/race_detector.h"
 #include "simt/memory.h"
@@ -14,6 +16,37 @@ namespace {
 constexpr std::string_view kBetweenCtas = "CHK0003";
 constexpr std::string_view kInsideCta = "CHK0004";
 constexpr std::string_view kSameInstruction = "CHK0005";
+constexpr std::string_view kNarrowScope = "CHK0006";
+
+std::pair<std::string_view, const char*> kind_of(const Conflict& conflict) {
+  switch (conflict.kind) {
+    case ConflictKind::same_instruction: return {kSameInstruction, "lanes of one store disagree"};
+    case ConflictKind::narrow_scope: return {kNarrowScope, "atomic or strong accesses of too narrow a scope"};
+    case ConflictKind::store_store:
+    case ConflictKind::store_load:
+    case ConflictKind::atomic_plain: break;
+  }
+  if (conflict.between_ctas) return {kBetweenCtas, "global memory conflict between CTAs"};
+  return {kInsideCta, "global memory race inside a CTA"};
+}
+
+std::string hint_for(const Conflict& conflict) {
+  switch (conflict.kind) {
+    case ConflictKind::same_instruction: return "let one lane store, give each lane its own place, or use an atomic";
+    case ConflictKind::narrow_scope:
+      return "a scope has to take in every thread that uses the place: .gpu for threads of other CTAs, .cluster for "
+             "those of one cluster";
+    case ConflictKind::atomic_plain: return "make the plain access atomic as well, or move it to another launch";
+    case ConflictKind::store_store:
+    case ConflictKind::store_load: break;
+  }
+  if (conflict.between_ctas)
+    return "CTAs run in any order: give each CTA its own part, use atomics, hand the data on by a flag (release at "
+           ".gpu "
+           "scope behind the store, acquire before the load), or split the work into two launches";
+  return conflict.same_warp ? "put bar.warp.sync (__syncwarp) or bar.sync (__syncthreads) between the two"
+                            : "put bar.sync 0 (__syncthreads) between the two";
+}
 
 class GlobalConflicts : public simt::Observer {
  public:
@@ -27,7 +60,9 @@ class GlobalConflicts : public simt::Observer {
   void context(const simt::LaunchContext& context) override {
     module_ = context.module;
     memory_ = context.memory;
-    if (module_) detector_.set_exact(orders_partially(*module_));
+    if (!module_) return;
+    detector_.set_exact(orders_partially(*module_));
+    detector_.set_narrow_scopes(has_narrow_scopes(*module_));
   }
   void launch_begin(const launch::ResolvedLaunch& launch) override {
     detector_.launch_begin(launch);
@@ -79,7 +114,8 @@ void GlobalConflicts::access(const simt::Access& access) {
       detector_.lane<false>(lane, at, page_at(at / kPageBytes), offset, bytes, done);
       done += bytes;
     }
-    if (access.strong || access.atomic) detector_.order().strong(access, lane, address);
+    if (!access.strong && !access.atomic) continue;
+    for (uint32_t word = 0; word < access.bytes; word += 4) detector_.order().strong(access, lane, address + word);
   }
 }
 
@@ -104,27 +140,13 @@ base::Findings GlobalConflicts::findings() const {
 }
 
 base::Finding GlobalConflicts::describe(const Conflict& conflict) const {
-  const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
   base::Finding finding = pair_finding(detector_, conflict, *module_);
-  finding.code = same_instruction ? kSameInstruction : conflict.between_ctas ? kBetweenCtas : kInsideCta;
-  const char* what = same_instruction        ? "lanes of one store disagree"
-                     : conflict.between_ctas ? "global memory conflict between CTAs"
-                                             : "global memory race inside a CTA";
+  const char* what = "";
+  std::tie(finding.code, what) = kind_of(conflict);
   finding.message = fmt::format("{}: {} and {}{} both reach {}, and {}", what, conflict.earlier_name,
                                 conflict.later_name, conflict.between_ctas ? "" : " of " + conflict.cta_name,
                                 conflict.what, pair_text(detector_, conflict, *module_));
-  if (same_instruction) {
-    finding.hint = "let one lane store, give each lane its own place, or use an atomic";
-  } else if (conflict.kind == ConflictKind::atomic_plain) {
-    finding.hint = "make the plain access atomic as well, or move it to another launch";
-  } else if (conflict.between_ctas) {
-    finding.hint =
-        "CTAs run in any order: give each CTA its own part, use atomics, or split the work into two launches";
-  } else if (conflict.same_warp) {
-    finding.hint = "put bar.warp.sync (__syncwarp) or bar.sync (__syncthreads) between the two";
-  } else {
-    finding.hint = "put bar.sync 0 (__syncthreads) between the two";
-  }
+  finding.hint = hint_for(conflict);
   return finding;
 }
 

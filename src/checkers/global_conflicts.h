@@ -1,4 +1,4 @@
-// Plain conflicting accesses to global memory within one launch.
+// Conflicting accesses to global memory within one launch that nothing orders.
 #pragma once
 #include <memory>
 
@@ -7,7 +7,7 @@
 namespace ptxlab::checkers {
 
 // CHK0003: between CTAs. CHK0004: between threads of one CTA. CHK0005: lanes of one instruction store different values
-// in the same place.
+// in the same place. CHK0006: strong accesses whose scope does not take the other thread in.
 std::unique_ptr<simt::Observer> make_global_conflicts();
 
 }  // namespace ptxlab::checkers

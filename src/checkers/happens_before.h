@@ -37,12 +37,24 @@ struct Knowledge {
   void add_cta(uint32_t cta, Event until);
   void add_thread(ThreadId thread, Event until);
   bool has(uint32_t cta, ThreadId thread, Event event) const;
+  bool covers(const Knowledge& other) const;
 };
 using KnowledgePtr = std::shared_ptr<const Knowledge>;  // null: nothing beyond the CTA's base
 
+// Who takes part in what an instruction orders: its own CTA, its cluster, or everybody (gpu and sys: one GPU runs).
+enum class Scope : uint8_t { cta, cluster, wider };
+inline constexpr size_t kScopes = 3;
+
+// What an instruction's words say of ordering.
+struct Ordering {
+  Scope scope = Scope::wider;
+  bool acquires = false, releases = false;
+};
+Ordering ordering_of(const ptx::Instruction& instruction);
+
 class HappensBefore {
  public:
-  void launch_begin(uint32_t threads);
+  void launch_begin(const launch::ResolvedLaunch& launch);
   void cta_begin(uint32_t cta);
   void cta_end(uint32_t cta);
 
@@ -62,6 +74,11 @@ class HappensBefore {
   // What `other` did at `event` happens before what `thread` does now.
   bool ordered(ThreadId other, Event event, ThreadId thread);
 
+  // Whether an instruction of that scope in one CTA takes the other CTA's threads in.
+  bool reaches(Scope scope, uint32_t from, uint32_t to) const {
+    return from == to || scope == Scope::wider || (scope == Scope::cluster && cluster_of(from) == cluster_of(to));
+  }
+
  private:
   struct Release {           // what a thread hands on with its next strong store
     Event event = 0;         // its own doings up to here; 0: it has not fenced
@@ -71,8 +88,8 @@ class HappensBefore {
   };
   struct Thread {
     KnowledgePtr knowledge;
-    KnowledgePtr pending;  // learnt by relaxed reads: becomes knowledge at the next fence
-    Release narrow, wide;  // at the last fence of CTA scope or wider, and of wider scope
+    std::array<KnowledgePtr, kScopes> pending;  // learnt by relaxed reads: knowledge after a fence of that scope
+    std::array<Release, kScopes> releases;      // at the last fence of that scope or a wider one
   };
   struct Arrival {
     ThreadId thread;
@@ -81,37 +98,51 @@ class HappensBefore {
   };
   struct Cta {
     Event base = 0;
-    std::vector<Thread> threads;
+    std::vector<Thread> threads;  // empty as long as only barriers of the whole CTA order anything
     std::unordered_map<uint32_t, std::vector<Arrival>> barriers;
     bool knows = false;   // some thread has knowledge or pending
     bool fenced = false;  // some thread has fenced since the last barrier of the whole CTA
   };
-  struct Flag {  // a location that strong accesses hand knowledge through
-    KnowledgePtr wide;
-    std::unordered_map<uint32_t, KnowledgePtr> narrow;  // by CTA
+  // A location that strong accesses hand knowledge through. What a release of a scope hands on is there for the members of
+  // each narrower scope that the releasing thread belongs to as well: for its CTA, for its cluster, for all.
+  struct Flag {
+    std::unordered_map<uint64_t, KnowledgePtr> handed;  // by scope and its instance
+    ThreadId releaser = 0;                              // who released here last, and what: its later strong stores
+    std::array<KnowledgePtr, kScopes> released;         // to the same place hand it on too
   };
 
+  uint32_t cluster_of(uint32_t cta) const;
+  uint64_t instance(Scope scope, uint32_t cta) const;
+  Scope effective(Scope scope) const { return scope == Scope::cluster && one_cta_clusters_ ? Scope::cta : scope; }
   Cta& cta(uint32_t id);
-  Thread& thread(ThreadId id);
+  std::vector<Thread>& threads_of(Cta& cta) const;
   void complete(const simt::Barrier& barrier);
+  static void gather(const Thread& thread, Knowledge& into);
   void meet(uint32_t cta_id, const std::vector<Arrival>& arrivals);  // a barrier of some threads
   void settle(uint32_t cta_id);                                      // a barrier of the whole CTA
   void pool_releases(Cta& state, uint32_t cta_id, const std::vector<Arrival>& arrivals);
   KnowledgePtr handed_on(ThreadId id, const Release& release) const;
+  void learn(Cta& state, Thread& thread, uint32_t cta_id, const Flag& flag, const Ordering& ordering) const;
+  void hand_on(Thread& thread, ThreadId self, uint32_t cta_id, uint64_t place, const Ordering& ordering,
+               bool continues);
 
   uint32_t threads_ = 0;
   uint32_t stride_ = 32;
+  launch::Dim3 grid_{1, 1, 1}, cluster_{1, 1, 1};
+  bool one_cta_clusters_ = true;
   Event now_ = 0;
   std::unordered_map<uint32_t, Cta> ctas_;
   Cta* last_ = nullptr;
   uint32_t last_id_ = 0;
   std::unordered_map<uint64_t, Flag> flags_;
+  const ptx::Instruction* last_instruction_ = nullptr;
+  Ordering last_ordering_;
+  const Ordering& remembered(const ptx::Instruction& instruction);
 };
 
-// What an instruction's words say of ordering.
-enum class Scope : uint8_t { cta, wider };
-Scope scope_of(const ptx::Instruction& instruction);
 // Whether a kernel uses more than barriers of the whole CTA: then readers have to be remembered one by one.
 bool orders_partially(const ptx::Module& module);
+// Whether a strong access has a scope that does not take everybody in.
+bool has_narrow_scopes(const ptx::Module& module);
 
 }  // namespace ptxlab::checkers

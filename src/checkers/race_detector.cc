@@ -46,6 +46,7 @@ uint16_t RaceDetector::site_index(const simt::Site& site) {
   if (fresh) {
     assert(sites_.size() < 0xffff);
     sites_.push_back(site);
+    scopes_.push_back(ordering_of(*site.instruction).scope);
   }
   return at->second;
 }
@@ -133,6 +134,7 @@ void RaceDetector::write(Cell& cell, uint64_t address, uint32_t bytes, uint32_t 
 void RaceDetector::strong(Cell& cell) {
   if (!ordered(cell.write, cell.writer)) report(ConflictKind::atomic_plain, cell.writer, cell.write_site);
   Extra& extra = extra_of(cell);
+  if (narrow_scopes_) check_scopes(access_->writes ? extra.strong : extra.strong_writes);
   if (access_->writes) {
     if (!ordered(cell.first_read, cell.first_reader))
       report(ConflictKind::atomic_plain, cell.first_reader, cell.first_site);
@@ -168,6 +170,22 @@ void RaceDetector::check_list(const std::vector<Reader>& list, ConflictKind kind
       const ThreadId other = reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest));
       if (ordered(reader.event, other)) continue;
       report(kind, other, reader.site);
+      break;
+    }
+  }
+}
+
+// Strong accesses of two CTAs are meant for each other only where the scope of each takes the other in.
+void RaceDetector::check_scopes(const std::vector<Reader>& list) {
+  const uint32_t own = access_->warp.cta_linear;
+  for (const Reader& reader : list) {
+    const uint32_t theirs = order_.cta_of(reader.warp * 32);
+    if (reader.event <= floor_ || theirs == own) continue;
+    if (order_.reaches(scopes_[site_], own, theirs) && order_.reaches(scopes_[reader.site], theirs, own)) continue;
+    for (simt::LaneMask rest = reader.lanes; rest; rest &= rest - 1) {
+      const ThreadId other = reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest));
+      if (ordered(reader.event, other)) continue;
+      report(ConflictKind::narrow_scope, other, reader.site);
       break;
     }
   }
@@ -232,7 +250,7 @@ void RaceDetector::report(ConflictKind kind, ThreadId other, uint16_t other_site
 void RaceDetector::launch_begin(const launch::ResolvedLaunch& launch) {
   grid_ = launch.grid;
   block_ = launch.block;
-  order_.launch_begin(launch.block[0] * launch.block[1] * launch.block[2]);
+  order_.launch_begin(launch);
 }
 
 std::string RaceDetector::thread_name(ThreadId thread) const {

@@ -36,7 +36,13 @@ struct Page {
   std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
 };
 
-enum class ConflictKind : uint8_t { store_store, store_load, atomic_plain, same_instruction };
+enum class ConflictKind : uint8_t {
+  store_store,
+  store_load,
+  atomic_plain,
+  same_instruction,
+  narrow_scope,  // both strong, and the scope of one does not take the other thread in
+};
 
 // One kind of conflict between two instructions, with its first example.
 struct Conflict {
@@ -62,6 +68,8 @@ class RaceDetector {
   HappensBefore& order() { return order_; }
   const HappensBefore& order() const { return order_; }
   void set_exact(bool exact) { exact_ = exact; }
+  // Some strong access of the kernel has a scope that does not take everybody in.
+  void set_narrow_scopes(bool narrow) { narrow_scopes_ = narrow; }
 
   // Begins an access by a warp: `floor` is the event up to which everything is ordered before it (a launch's or CTA's
   // begin).
@@ -147,6 +155,7 @@ class RaceDetector {
   bool stores_same_value(uint32_t skipped, uint32_t bytes) const;
   bool lanes_agree(const Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) const;
   void check_list(const std::vector<Reader>& list, ConflictKind kind);
+  void check_scopes(const std::vector<Reader>& list);
   void add_to(std::vector<Reader>& list);
   Extra& extra_of(Cell& cell);
   void report(ConflictKind kind, ThreadId other, uint16_t other_site);
@@ -157,8 +166,9 @@ class RaceDetector {
   Namer namer_;
   launch::Dim3 grid_{1, 1, 1}, block_{1, 1, 1};
   mutable HappensBefore order_;  // its look-ups keep the last CTA at hand
-  bool exact_ = false;
+  bool exact_ = false, narrow_scopes_ = false;
   std::vector<simt::Site> sites_;
+  std::vector<Scope> scopes_;  // of the sites
   std::unordered_map<const ptx::Instruction*, uint16_t> site_indices_;
   std::vector<Extra> extras_{1};
   std::map<std::array<uint32_t, 3>, Conflict> conflicts_;

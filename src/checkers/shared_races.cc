@@ -95,7 +95,9 @@ void SharedRaces::access(const simt::Access& access) {
       detector_.lane<true>(lane, at, last_->pages[at / kPageBytes], offset, bytes, done);
       done += bytes;
     }
-    if (access.strong || access.atomic) detector_.order().strong(access, lane, address << 24 | access.warp.cta_linear);
+    if (!access.strong && !access.atomic) continue;
+    for (uint32_t word = 0; word < access.bytes; word += 4)
+      detector_.order().strong(access, lane, (address + word) << 32 | access.warp.cta_linear);
   }
 }
 
