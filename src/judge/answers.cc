@@ -81,6 +81,7 @@ struct Made {
   std::string left_out;                     // why the case is not judged; empty: it is
   std::map<std::string, double> own_error;  // of the baseline by output, over bound (a)
   bool own_wrong = false;                   // the baseline is wrong where no factor would help (NaN, unwritten)
+  std::string own_summary;                  // of its first wrong output
 };
 
 class Preparer {
@@ -149,6 +150,7 @@ class Preparer {
     auto again = task::compare(task_, made.prepared.data, answer.output, run.outputs[answer.buffer], answer.expected,
                                answer.indices, answer.baseline_rms);
     if (again.right) return;
+    if (made.own_summary.empty()) made.own_summary = fmt::format("'{}': {}", answer.output, again.summary);
     double& worst = made.own_error[answer.output];
     worst = std::max(worst, again.worst);
     if (!std::isfinite(again.worst) || again.worst <= 1) made.own_wrong = true;
@@ -174,7 +176,7 @@ class Grants {
     if (made.own_error.empty()) return;
     if (prepared_.task.user && special(made)) return;
     if (made.own_wrong || !prepared_.task.user) {
-      wrong_.push_back(made.prepared.data.what.label());
+      wrong_.push_back(fmt::format("{}: {}", made.prepared.data.what.label(), made.own_summary));
       return;
     }
     for (const auto& [output, error] : made.own_error) worst_[output] = std::max(worst_[output], error);
@@ -185,9 +187,9 @@ class Grants {
     if (!wrong_.empty()) {
       return {judge_finding(
           "JDG0011", Severity::error,
-          fmt::format("the baseline itself is wrong in {} case{}, the first is {}: nothing can be judged by this task",
+          fmt::format("nothing can be judged by this task: the baseline itself is wrong in {} case{}; the first is {}",
                       wrong_.size(), wrong_.size() == 1 ? "" : "s", wrong_.front()),
-          "`ptxlab tasks lint` shows where; mend the reference, the tolerance or the kernel")};
+          "mend the reference, the tolerance or the kernel")};
     }
     for (const auto& [output, error] : worst_) {
       prepared_.task.tolerances[output].granted = 2 * error;

@@ -131,6 +131,7 @@ class Comparer {
   // NaN and infinities: settled here where either side is not finite. `slack` is what the value may be off.
   bool settled(uint64_t index, double got, double wanted, double slack) {
     if (std::isfinite(got) && std::isfinite(wanted)) return false;
+    if (!std::isfinite(wanted)) slack = 0;  // the magnitude of an infinite result may be no number
     const FloatLimits limits = float_limits(type_);
     // A result within its bound of the overflow threshold may be infinite (or NaN, in a format without infinities).
     const double threshold = limits.largest * (1 + limits.unit);
