@@ -120,6 +120,13 @@ double log2_of(double x) { return std::log2(x); }
 double sine(double x) { return std::sin(x); }
 double cosine(double x) { return std::cos(x); }
 double tanh_of(double x) { return std::tanh(x); }
+// The others are nearer than promised by little. Of tanh in f32 the manual promises 11 bits, and hardware gives no more: a
+// kernel that needs more has to be found wrong here too.
+double tanh_of_11_bits(double x) {
+  int exponent;
+  const double fraction = std::frexp(std::tanh(x), &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(fraction, 11)), exponent - 11);
+}
 double inverse_root(double x) { return x == 0 ? std::copysign(INFINITY, x) : 1.0 / std::sqrt(x); }
 
 template <double (*f)(double)>
@@ -145,6 +152,10 @@ Lanewise select_approximate(const Modifiers& m) {
   bool half = m.type == isa::Type::f16 || m.type == isa::Type::f16x2 || m.type == isa::Type::bf16 ||
               m.type == isa::Type::bf16x2;
   return half ? approximate_halves<f> : nullptr;
+}
+
+Lanewise select_tanh(const Modifiers& m) {
+  return !m.other && m.type == isa::Type::f32 ? approximate<tanh_of_11_bits> : select_approximate<tanh_of>(m);
 }
 
 // In f64 the approximations keep the upper 32 bits of the result and treat denormals as zero.
@@ -256,7 +267,7 @@ const LaneBinding* scalar_bindings() {
       {"lg2", select_approximate<log2_of>, Travel::whole},
       {"sin", select_approximate<sine>, Travel::whole},
       {"cos", select_approximate<cosine>, Travel::whole},
-      {"tanh", select_approximate<tanh_of>, Travel::whole},
+      {"tanh", select_tanh, Travel::whole},
       {"min", select_extreme<false>, Travel::whole},
       {"max", select_extreme<true>, Travel::whole},
       {"cvt", select_any_conversion, Travel::convert},

@@ -351,6 +351,9 @@ TEST_P(Semantics, Approximations) {
   EXPECT_EQ(apply("sin.approx.f32 %d, %a;", types, {{0, kInf}}), (Column{0, kNan}));
   EXPECT_EQ(apply("cos.approx.f32 %d, %a;", types, {{0}}), (Column{f32(1)}));
   EXPECT_EQ(apply("tanh.approx.f32 %d, %a;", types, {{kInf, f32(-100)}}), (Column{f32(1), f32(-1)}));
+  // 11 bits and no more: tanh(0.5) = 0.462117 = 1892.8 / 4096, tanh(-3) = -0.995055 = -2037.9 / 2048.
+  EXPECT_EQ(apply("tanh.approx.f32 %d, %a;", types, {{f32(0.5f), f32(-3), f32(0x1p-140f)}}),
+            (Column{f32(1893.0f / 4096), f32(-2038.0f / 2048), f32(0x1p-140f)}));
   EXPECT_EQ(apply("div.full.f32 %d, %a, %b;", {"b32", "b32", "b32"}, {{f32(6)}, {f32(3)}}), (Column{f32(2)}));
   EXPECT_EQ(apply("rcp.approx.ftz.f64 %d, %a;", {"b64", "b64"}, {{f64(3)}}),
             (Column{f64(1.0 / 3) & 0xffffffff00000000}));
