@@ -95,6 +95,7 @@ Flow atomic(Context& context, const Op& op, LaneMask active) {
   uint32_t bytes = op.bits / 8;
   auto kind = static_cast<AtomicOp>(op.flags);
   const Registers& r = context.registers;
+  if (op.d != kSinkSlot && op.space != isa::Space::shared) context.machine.polled();
   uint64_t result[kLanes] = {}, undefined[kLanes] = {};
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::update), [&](const Group& group) {
     Telling telling;

@@ -123,7 +123,7 @@ TEST(Findings, ALoneThreadSpendsTheBudgetOfAWarp) {
   EXPECT_LT(report.thread_instructions, 30'000u);
 }
 
-TEST(Findings, WaitForAnotherCtaRunsOutOfBudget) {
+TEST(Findings, WaitForACtaThatIsNotThereRunsOutOfBudget) {
   Kernel kernel(R"(
 .visible .entry k(.param .u64 flag)
 {
@@ -134,7 +134,7 @@ TEST(Findings, WaitForAnotherCtaRunsOutOfBudget) {
   atom.global.add.u32 %v, [%a], 1;
 WAIT:
   ld.volatile.global.u32 %v, [%a];
-  setp.lt.u32 %p, %v, 2;
+  setp.lt.u32 %p, %v, 3;
   @%p bra WAIT;
   ret;
 })");

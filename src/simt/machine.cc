@@ -12,6 +12,8 @@
 namespace ptxlab::simt {
 namespace {
 
+constexpr size_t kMostResident = 1024;  // CTAs that wait for their next turn
+
 bool tracks(const RunOptions& options) { return options.check == CheckLevel::defined; }
 
 // All numbers below `count` in a seeded order, without a list of them: steps of a size that is coprime to the count.
@@ -347,7 +349,7 @@ void Machine::start_warp(Cta& cta, Warp& warp) {
   warp.copies.reset();
 }
 
-bool Machine::run_cta(uint64_t linear) {
+void Machine::begin_cta(uint64_t linear) {
   cta_.id = {static_cast<uint32_t>(linear % launch_.grid[0]),
              static_cast<uint32_t>(linear / launch_.grid[0] % launch_.grid[1]),
              static_cast<uint32_t>(linear / launch_.grid[0] / launch_.grid[1])};
@@ -371,7 +373,10 @@ bool Machine::run_cta(uint64_t linear) {
   if (wants(kLaunches))
     for (Observer* o : observers_)
       if (o->events() & kLaunches) o->cta_begin(id, cta_.threads, shared_bytes_);
-  run_warps();
+}
+
+void Machine::end_cta() {
+  WarpId id{cta_.id, cta_.linear, 0};
   if (wants(kLaunches))
     for (Observer* o : observers_)
       if (o->events() & kLaunches) o->cta_end(id);
@@ -379,7 +384,53 @@ bool Machine::run_cta(uint64_t linear) {
     for (size_t i = 1; i < warp->frames.size(); ++i) warp->spare.push_back(std::move(warp->frames[i]));
     if (!warp->frames.empty()) warp->frames.resize(1);
   }
-  return !stop_;
+}
+
+void Machine::rest() {
+  resting_.push_back({std::move(cta_), ready_});
+  cta_ = Cta{};
+  if (spare_ctas_.empty()) return;
+  cta_ = std::move(spare_ctas_.back());
+  spare_ctas_.pop_back();
+}
+
+void Machine::resume() {
+  if (!cta_.warps.empty()) spare_ctas_.push_back(std::move(cta_));
+  cta_ = std::move(resting_.front().cta);
+  ready_ = resting_.front().ready;
+  resting_.pop_front();
+  shared_region_.data = cta_.shared.data();
+  shared_region_.defined = tracks(options_) ? cta_.shared_defined.data() : nullptr;
+}
+
+// CTAs run one after another, but for those that look at memory as if they waited for another one: they take turns with
+// those that have begun before them and with new ones, as CTAs do that lie on a GPU together.
+void Machine::run_ctas() {
+  uint64_t total = uint64_t{launch_.grid[0]} * launch_.grid[1];
+  bool huge = static_cast<unsigned __int128>(total) * launch_.grid[2] > (uint64_t{1} << 62);
+  total = huge ? uint64_t{1} << 62 : total * launch_.grid[2];
+  uint64_t count = options_.ctas.empty() ? total : options_.ctas.size(), next = 0;
+  Shuffled order(count, random_);
+  while (!stop_) {
+    bool room = resting_.size() < kMostResident && memory_used_ < options_.memory_budget / 2;
+    if (next < count && (resting_.empty() || (room && random_.below(2)))) {
+      uint64_t linear = options_.ctas.empty() ? order[next] : options_.ctas[order[next]];
+      ++next;
+      if (linear >= total) continue;
+      begin_cta(linear);
+    } else if (!resting_.empty()) {
+      resume();
+    } else {
+      break;
+    }
+    do run_warps();
+    while (!stop_ && cta_.alive && resting_.empty() && next == count);  // alone, it goes on
+    if (cta_.alive && !stop_) {
+      rest();
+    } else {
+      end_cta();
+    }
+  }
 }
 
 RunReport Machine::run() {
@@ -388,15 +439,7 @@ RunReport Machine::run() {
       o->context({image_.module, image_.codes[0]->function, &memory_, image_.shared});
       if (o->events() & kLaunches) o->launch_begin(launch_);
     }
-    uint64_t total = uint64_t{launch_.grid[0]} * launch_.grid[1];
-    bool huge = static_cast<unsigned __int128>(total) * launch_.grid[2] > (uint64_t{1} << 62);
-    total = huge ? uint64_t{1} << 62 : total * launch_.grid[2];
-    uint64_t count = options_.ctas.empty() ? total : options_.ctas.size();
-    Shuffled order(count, random_);
-    for (uint64_t i = 0; i < count; ++i) {
-      uint64_t linear = options_.ctas.empty() ? order[i] : options_.ctas[order[i]];
-      if (linear < total && !run_cta(linear)) break;
-    }
+    run_ctas();
     report_.completed = !stop_;
     for (Observer* o : observers_)
       if (o->events() & kLaunches) o->launch_end();

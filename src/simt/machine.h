@@ -2,6 +2,7 @@
 // set of lanes at one pc of one frame; splits come from divergence and meet again when they stand at the same place.
 #pragma once
 #include <array>
+#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -97,6 +98,12 @@ struct Cta {
   uint32_t smid = 0;
 };
 
+// A CTA that has begun and waits for its next turn.
+struct Resting {
+  Cta cta;
+  uint32_t ready = 0;
+};
+
 // A stretch of memory that an access may touch.
 struct Region {
   uint8_t* data = nullptr;
@@ -180,12 +187,18 @@ class Machine {
   void count_traffic(const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes, uint32_t bytes,
                      bool atomic);
   uint64_t clock() const { return clock_; }
+  // A strong load or an atomic whose answer matters: perhaps it waits for another CTA.
+  void polled() { ++polls_; }
 
  private:
   // machine.cc
   bool prepare();
   void make_regions();
-  bool run_cta(uint64_t linear);
+  void run_ctas();
+  void begin_cta(uint64_t linear);
+  void end_cta();
+  void rest();    // the CTA at hand waits for its next turn
+  void resume();  // the one that has rested longest goes on
   void start_warp(Cta& cta, Warp& warp);
   void finish_report();
   void fail(const char* code, const std::string& message, const std::string& hint = "");
@@ -232,7 +245,9 @@ class Machine {
   std::vector<uint32_t> region_cache_;  // by Op::id
   Region parameter_region_, shared_region_;
   Region stack_region_;
-  Cta cta_;  // the one that runs; its storage is kept for the next
+  Cta cta_;                      // the one that runs; its storage is kept for the next
+  std::deque<Resting> resting_;  // whoever has rested longest is next
+  std::vector<Cta> spare_ctas_;  // storage of CTAs that have ended
   struct Reported {
     size_t finding;
     uint64_t first, total;  // threads
@@ -244,6 +259,7 @@ class Machine {
   uint64_t thread_instructions_ = 0;
   uint64_t memory_used_ = 0;
   uint32_t ready_ = 0;  // warps with a split that can run
+  uint64_t polls_ = 0;  // of the CTA at hand, in this turn
   bool stop_ = false;
 };
 

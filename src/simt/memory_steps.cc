@@ -136,6 +136,7 @@ Flow load(Context& context, const Op& op, LaneMask active) {
   Shape shape = shape_of(op);
   uint32_t bytes = shape.element * shape.count;
   const Registers& r = context.registers;
+  if ((op.mode & kStrong) && op.space != isa::Space::shared) context.machine.polled();
   if (const Region* region = fast_region(context, op, active, bytes, false)) {
     alignas(64) uint64_t places[kLanes];
     FastAccess access = fast_access(context, op, *region, bytes, places);

@@ -14,6 +14,7 @@ namespace {
 
 constexpr uint32_t kPatience = 256;   // diverged steps before another split gets a turn
 constexpr uint64_t kLongTurn = 4096;  // steps of a warp where nothing asks for switches
+constexpr uint64_t kPolls = 16;       // looks at what other CTAs may change before one of them gets a turn
 constexpr uint64_t kLastLook = 4096;  // steps in which an endless loop shows its lines
 
 bool before(const Split& a, const Split& b) {
@@ -71,8 +72,10 @@ Split* Machine::choose(Warp& warp, bool& fair) {
   return lowest;
 }
 
+// Runs the CTA at hand to its end, or until it seems to wait for another one.
 void Machine::run_warps() {
-  while (ready_ && !stop_) {
+  polls_ = 0;
+  while (ready_ && !stop_ && polls_ < kPolls) {
     uint64_t turn = random_.below(static_cast<uint64_t>(std::popcount(ready_)));
     uint32_t ready = ready_;
     while (turn--) ready &= ready - 1;
@@ -81,7 +84,7 @@ void Machine::run_warps() {
     run_warp(warp, steps);
     if (clock_ * kLanes > options_.budget && !stop_) exhausted();
   }
-  if (!stop_ && cta_.alive) deadlock();
+  if (!stop_ && cta_.alive && !ready_) deadlock();
 }
 
 void Machine::run_warp(Warp& warp, uint64_t steps) {
