@@ -84,15 +84,34 @@ void find_loop_step(const Cfg& cfg, const Values& values, MemoryAccess& access) 
   if (sum.is_constant()) access.loop_stride = sum.constant;
 }
 
+// May the atom hold an address of its own: a pointer that was loaded, chosen, or brought around a loop?
+bool may_be_pointer(const ptx::Function& function, const Atom& atom) {
+  switch (atom.kind) {
+    case Atom::Kind::special:
+    case Atom::Kind::parameter:
+    case Atom::Kind::symbol: return false;
+    case Atom::Kind::phi:
+    case Atom::Kind::undefined: return isa::bits_of(function.registers[atom.index].type) == 64;
+    case Atom::Kind::operation: return atom.words.ends_with("64");
+    case Atom::Kind::definition: {
+      const auto* instruction = function.body[atom.index].instruction();
+      return !instruction || isa::bits_of(type_word(*instruction)) == 64;
+    }
+  }
+  return true;
+}
+
 void find_base(const ptx::Function& function, const Values& values, MemoryAccess& access) {
   Affine start = values.at_loop_start(access.address);
   uint32_t known = power_of_two_in(start.constant);
   uint32_t base_alignment = std::max<uint32_t>(1, access.bytes);
+  std::vector<uint32_t> candidates;
+  bool pointer_beside = false;
   for (const auto& term : start.terms) {
     const auto* atom = term.factors.size() == 1 && term.coefficient == 1 ? &values.atom(term.factors[0]) : nullptr;
-    if (atom && atom->kind == Atom::Kind::parameter && !access.parameter && atom->index < function.parameters.size() &&
+    if (atom && atom->kind == Atom::Kind::parameter && atom->index < function.parameters.size() &&
         isa::bits_of(function.parameters[atom->index].type) == 64) {
-      access.parameter = atom->index;
+      candidates.push_back(atom->index);
       base_alignment = std::max(base_alignment, function.parameters[atom->index].ptr_align);
     } else if (atom && atom->kind == Atom::Kind::symbol && !access.variable) {
       access.variable = atom->words;
@@ -100,8 +119,13 @@ void find_base(const ptx::Function& function, const Values& values, MemoryAccess
         if (variable.name == atom->words) base_alignment = std::max(base_alignment, variable.alignment());
     } else {
       known = std::min(known, power_of_two_in(term.coefficient));
+      pointer_beside = pointer_beside || (atom && may_be_pointer(function, *atom));
     }
   }
+  // "x[n + i]" of bytes adds two 64-bit parameters, a loaded pointer may be moved by a parameter: nothing here says which
+  // of them is the pointer.
+  if (candidates.size() == 1 && !access.variable && !pointer_beside) access.parameter = candidates[0];
+  if (candidates.size() > 1 || pointer_beside) known = std::min(known, std::max<uint32_t>(1, access.bytes));
   access.alignment = std::min(known, power_of_two_in(base_alignment));
 }
 

@@ -103,6 +103,7 @@ std::string check_shared(const Flow& flow, int64_t threads) {
 class Block final : public Rule {
  public:
   std::string_view name() const override { return "block"; }
+  Family family() const override { return Family::launch; }
   std::string_view description() const override { return "launches CTAs of another size"; }
 
   std::vector<Choice> choices(const Subject& subject) const override {

@@ -104,6 +104,7 @@ void contract(const ptx::Function& function, const Pair& pair, Editor& editor) {
 class Contract final : public Rule {
  public:
   std::string_view name() const override { return "contract"; }
+  Family family() const override { return Family::arithmetic; }
   std::string_view description() const override {
     return "makes one fma of a multiplication and the addition or subtraction that uses it";
   }

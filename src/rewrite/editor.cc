@@ -52,6 +52,17 @@ isa::Type mov_type(isa::Type type) {
   }
 }
 
+size_t first_step(const ptx::Function& function) {
+  size_t at = 0;
+  auto declares = [](const ptx::Statement& statement) {
+    return std::holds_alternative<ptx::RegisterDeclaration>(statement.what) ||
+           std::holds_alternative<ptx::VariableDeclaration>(statement.what) ||
+           std::holds_alternative<ptx::Loc>(statement.what);
+  };
+  while (at < function.body.size() && declares(function.body[at])) ++at;
+  return at;
+}
+
 std::vector<std::string> split_words(std::string_view words) {
   std::vector<std::string> split;
   size_t begin = 0;

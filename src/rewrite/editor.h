@@ -57,6 +57,9 @@ class Editor {
 // "b16", "b32", "f32", "b64" ...: the type whose mov carries a register of that type unchanged.
 isa::Type mov_type(isa::Type type);
 
+// The index in a body at which code of its own may begin: behind the declarations at its head.
+size_t first_step(const ptx::Function& function);
+
 // Splits "ld.global.v4.f32" into an instruction's words.
 std::vector<std::string> split_words(std::string_view words);
 

@@ -23,10 +23,7 @@ bool in_body(const ElementRegion& region, uint32_t statement) {
 }
 
 std::string place(const RegionContext& context, uint32_t statement) {
-  const auto* instruction = instruction_at(context, statement);
-  std::string words;
-  for (const auto& word : instruction->words) words += word;
-  return fmt::format("'{}' in line {}", words, instruction->line);
+  return rewrite::place(context.flow.function, statement);
 }
 
 // What an instruction does that other threads can see or that depends on them.
@@ -51,19 +48,6 @@ std::string forbidden(const ptx::Instruction& instruction) {
 }
 
 }  // namespace
-
-std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& launch) {
-  if (access.variable) return "variable " + *access.variable;
-  if (!access.parameter) return "";
-  if (*access.parameter >= launch.arguments.size()) return "";
-  const auto& argument = launch.arguments[*access.parameter];
-  size_t length = 0;
-  while (length < argument.size() &&
-         (std::isalnum(static_cast<unsigned char>(argument[length])) || argument[length] == '_'))
-    ++length;
-  // "pick(...)" names several buffers.
-  return length == 0 || argument.substr(0, length) == "pick" ? "" : "buffer " + argument.substr(0, length);
-}
 
 bool writes_in(const ElementRegion& region, const Flow& flow, uint32_t reg) {
   for (uint32_t d : flow.definitions.of(reg))
@@ -257,18 +241,6 @@ std::string check_reductions(ElementRegion& region, const RegionContext& context
 
 namespace {
 
-bool plain_modifiers(const ptx::Instruction& instruction) {
-  for (size_t i = 1; i < instruction.words.size(); ++i) {
-    const auto& word = instruction.words[i];
-    if (isa::type_named(word) || word == ".global" || word == ".weak" || word == ".nc" || word == ".ca" ||
-        word == ".cg" || word == ".cs" || word == ".lu" || word == ".wb" || word == ".wt" ||
-        word.starts_with(".L1::") || word.starts_with(".L2::"))
-      continue;
-    return false;
-  }
-  return true;
-}
-
 bool computes_address(const ptx::Instruction& instruction) {
   const auto* row = instruction.form.row;
   if (!row || instruction.guard || instruction.operands.empty()) return false;
@@ -305,12 +277,14 @@ std::optional<ElementAccess> adjacent(const ElementRegion&, const RegionContext&
   const auto* access = flow.access(statement);
   const auto* instruction = instruction_at(context, statement);
   if (!access || !instruction || instruction->guard || access->atomic || access->vector != 1) return std::nullopt;
-  if (access->space != isa::Space::global || !plain_modifiers(*instruction)) return std::nullopt;
+  if (access->space != isa::Space::global || !plain_access(*instruction)) return std::nullopt;
   uint32_t block = flow.cfg.block_of(statement);
   if (std::find(context.top_blocks.begin(), context.top_blocks.end(), block) == context.top_blocks.end())
     return std::nullopt;
   auto stride = context.stride(access->address);
   if (!stride || *stride != access->bytes || access->bytes == 0 || access->bytes > 8) return std::nullopt;
+  for (size_t i = 2; i < instruction->operands.size(); ++i)
+    if (instruction->operands[i].kind != ptx::Operand::Kind::reg) return std::nullopt;
   ElementAccess found;
   found.statement = statement;
   found.store = access->writes;
@@ -349,19 +323,8 @@ namespace {
 
 bool shared_space(const analysis::MemoryAccess& access) { return access.space == isa::Space::shared; }
 
-bool never_written(const RegionContext& context, const analysis::MemoryAccess& access) {
-  const auto* instruction = instruction_at(context, access.statement);
-  return access.space == isa::Space::constant || has_word(*instruction, ".nc");
-}
-
 bool may_overlap(const RegionContext& context, const analysis::MemoryAccess& a, const analysis::MemoryAccess& b) {
-  if (never_written(context, a) || never_written(context, b)) return false;
-  if (a.space == isa::Space::local || b.space == isa::Space::local)
-    return a.space == b.space || a.space == isa::Space::generic || b.space == isa::Space::generic;
-  bool both_known_spaces = a.space != isa::Space::generic && b.space != isa::Space::generic;
-  if (both_known_spaces && shared_space(a) != shared_space(b)) return false;
-  auto first = base_of(a, context.launch), second = base_of(b, context.launch);
-  return first.empty() || second.empty() || first == second;
+  return Aliasing(context.flow, {&context.launch}).may_overlap(a, b);
 }
 
 bool same_element(const analysis::MemoryAccess& a, const analysis::MemoryAccess& b) {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "rewrite/aliasing.h"
 #include "rewrite/element_region.h"
 
 namespace ptxlab::rewrite {
@@ -31,9 +32,6 @@ std::string check_reductions(ElementRegion& region, const RegionContext& context
 void find_accesses(ElementRegion& region, const RegionContext& context);
 // Empty where no store can be seen by another element, here or in the code around without a barrier between.
 std::string check_memory(ElementRegion& region, const RegionContext& context);
-
-// The buffer ("buffer x") or variable an access is based on, as far as the kernel and the plan tell them apart; "" unknown.
-std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& launch);
 
 // True where the body writes the register.
 bool writes_in(const ElementRegion& region, const Flow& flow, uint32_t reg);

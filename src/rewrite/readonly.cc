@@ -7,7 +7,7 @@
 #include <set>
 
 #include "analysis/registers.h"
-#include "rewrite/element_checks.h"
+#include "rewrite/aliasing.h"
 #include "rewrite/finish.h"
 #include "rewrite/rules.h"
 
@@ -30,31 +30,10 @@ bool plain_load(const ptx::Instruction& instruction) {
   return global;
 }
 
-// Buffers that the launch writes; nothing where a store's target is not known.
-std::optional<std::set<std::string>> written(const Flow& flow, const launch::Launch& launch) {
-  std::set<std::string> buffers;
-  for (uint32_t s = 0; s < flow.function.body.size(); ++s) {
-    const auto* instruction = flow.function.body[s].instruction();
-    if (!instruction) continue;
-    const auto* row = instruction->form.row;
-    if (!row || row->effects.call || row->effects.async) return std::nullopt;
-    if (!row->effects.stores && !row->effects.atomic) continue;
-    const auto* access = flow.access(s);
-    if (!access) {
-      if (analysis::space_word(*instruction) == isa::Space::param) continue;
-      return std::nullopt;
-    }
-    if (access->space == isa::Space::shared || access->space == isa::Space::local) continue;
-    auto base = base_of(*access, launch);
-    if (base.empty()) return std::nullopt;
-    buffers.insert(base);
-  }
-  return buffers;
-}
-
 class Readonly final : public Rule {
  public:
   std::string_view name() const override { return "readonly"; }
+  Family family() const override { return Family::memory; }
   std::string_view description() const override {
     return "loads what the kernel never writes through the read-only path";
   }
@@ -93,7 +72,7 @@ class Readonly final : public Rule {
     bool first = true;
     for (const auto& launch : subject.plan->launches) {
       if (subject.module->entry(launch.entry) != &entry) continue;
-      auto stores = written(flow, launch);
+      auto stores = Aliasing(flow, {&launch}).written(launch);
       if (!stores) return std::nullopt;
       std::set<uint32_t> here;
       for (const auto& access : flow.accesses) {

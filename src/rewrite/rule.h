@@ -38,9 +38,19 @@ struct Rewritten {
   std::string name;  // "vectorise-4"
 };
 
+// What a rule works at: a proposal of few candidates shows something of each.
+enum class Family : uint8_t {
+  mapping,     // which thread does which element
+  loops,       // what is done at a time, and what once
+  arithmetic,  // fewer or cheaper instructions
+  memory,      // how accesses pass the caches
+  launch,      // CTAs, registers and occupancy
+};
+
 class Rule {
  public:
   virtual ~Rule() = default;
+  virtual Family family() const = 0;
   virtual std::string_view name() const = 0;
   virtual std::string_view description() const = 0;  // one line: what it changes
   // In the order worth trying; empty where the rule has nothing to say about this subject.

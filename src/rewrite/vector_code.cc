@@ -292,11 +292,15 @@ class Emitter {
         pairs.emplace_back(names.back(), braces({name(elements[first + i]), name(elements[first + i + 1])}));
       }
       auto spelt = words(access, static_cast<int>(names.size()), chunk.packed ? ".b32" : "");
+      auto operands = access.store ? std::vector{where, braces(names)} : std::vector{braces(names), where};
+      // A cache policy stands behind.
+      const auto& original = body_[access.statement].instruction()->operands;
+      if (original.size() > 2) operands.push_back(name(original[2].id));
       if (access.store) {
         for (const auto& [whole, halves] : pairs) e_.emit("mov.b32", {whole, halves});
-        e_.emit(spelt, {where, braces(names)});
+        e_.emit(spelt, std::move(operands));
       } else {
-        e_.emit(spelt, {braces(names), where});
+        e_.emit(spelt, std::move(operands));
         for (const auto& [whole, halves] : pairs) e_.emit("mov.b32", {halves, whole});
       }
     }

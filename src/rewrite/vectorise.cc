@@ -7,6 +7,7 @@
 
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
+#include "rewrite/aliasing.h"
 #include "rewrite/finish.h"
 #include "rewrite/rules.h"
 #include "rewrite/vector_code.h"
@@ -19,13 +20,6 @@ using Shape = ElementRegion::Shape;
 // Added to a choice's width: a round of the loop has the loads of two groups in flight.
 constexpr int64_t kTwoGroups = 256;
 
-std::vector<const launch::Launch*> launches_of(const Subject& subject, const ptx::Function& entry) {
-  std::vector<const launch::Launch*> found;
-  for (const auto& launch : subject.plan->launches)
-    if (subject.module->entry(launch.entry) == &entry) found.push_back(&launch);
-  return found;
-}
-
 bool block_is(const launch::Launch& launch, uint32_t threads) {
   if (launch.block.empty()) return false;
   auto value = launch.block[0].evaluate([](std::string_view) { return std::nullopt; });
@@ -36,7 +30,7 @@ bool block_is(const launch::Launch& launch, uint32_t threads) {
 Recognised usable(const Subject& subject, const Flow& flow, const ptx::Function& entry) {
   Recognised found;
   bool first = true;
-  for (const auto* launch : launches_of(subject, entry)) {
+  for (const auto* launch : launches_of(*subject.module, *subject.plan, entry)) {
     auto here = recognise(flow, *launch);
     std::erase_if(here.regions, [&](const ElementRegion& region) {
       std::string why;
@@ -75,6 +69,7 @@ std::string divided(const std::string& text, int by) {
 class Vectorise final : public Rule {
  public:
   std::string_view name() const override { return "vectorise"; }
+  Family family() const override { return Family::mapping; }
   std::string_view description() const override {
     return "gives each thread V neighbouring elements of a strided loop or guarded body, with vector accesses";
   }

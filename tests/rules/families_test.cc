@@ -1,0 +1,216 @@
+// The rules over kernels as people write them (families.cu), a family at a time, at sizes around every edge: alone, and one
+// upon what another made.
+#include "harness.h"
+
+namespace ptxlab::rules {
+namespace {
+
+const auto kFamilies = "tests/rules/families.ptx";
+const std::vector<std::string> kExact{"vectorise", "unroll", "readonly", "cache", "block", "registers"};
+
+std::string block_2d(std::string plan, int x, int y) {
+  auto at = plan.find("block = [");
+  auto end = plan.find(']', at);
+  return plan.replace(at, end - at + 1, "block = [\"" + std::to_string(x) + "\", \"" + std::to_string(y) + "\"]");
+}
+
+Setting bias_gelu_dropout(int64_t rows, int64_t columns, uint64_t off, bool flat) {
+  auto m = static_cast<uint64_t>(rows), n = static_cast<uint64_t>(columns);
+  Setting s;
+  s.entry = flat ? "bias_gelu_dropout_flat" : "bias_gelu_dropout";
+  s.plan = flat ? plan_of(s.entry, "\"max(1, ceildiv(m*n, 128))\"", 128,
+                          "\"x\", \"b\", \"y\", \"total\", \"n\", \"seed\", \"keep\"")
+                : block_2d(plan_of(s.entry, "\"ceildiv(n, 32)\", \"ceildiv(m, 4)\"", 32,
+                                   "\"x\", \"b\", \"y\", \"m\", \"n\", \"seed\", \"keep\""),
+                           32, 4);
+  s.parameters = {{"m", rows}, {"n", columns}};
+  s.scalars = {{"m", integer("s32", rows)},
+               {"n", integer("s32", columns)},
+               {"total", integer("s32", rows * columns)},
+               {"seed", integer("u32", 77)},
+               {"keep", real(0.75f)}};
+  s.buffers = {{"x", m * n, 2, Fill::bf16, off, false},
+               {"b", n, 2, Fill::bf16, 0, false},
+               {"y", m * n, 2, Fill::none, off, true}};
+  return s;
+}
+
+Setting rotary(int64_t tokens, int64_t heads, int64_t dim) {
+  auto t = static_cast<uint64_t>(tokens), all = static_cast<uint64_t>(tokens * heads * dim);
+  auto half = static_cast<uint64_t>(dim / 2);
+  return {"rotary",
+          plan_of("rotary", "\"t\"", 64, "\"q\", \"c\", \"s\", \"p\", \"h\", \"d\""),
+          {{"t", tokens}},
+          {{"h", integer("s32", heads)}, {"d", integer("s32", dim)}},
+          {{"q", all, 4, Fill::f32, 0, true},
+           {"c", 4 * half, 4, Fill::f32, 0, false},
+           {"s", 4 * half, 4, Fill::f32, 0, false},
+           {"p", t, 4, Fill::index, 0, false}}};
+}
+
+Setting rotary_bf16(int64_t tokens, int64_t heads, int64_t dim, uint64_t off, int block) {
+  auto all = static_cast<uint64_t>(tokens * heads * dim), half = static_cast<uint64_t>(dim / 2);
+  return {"rotary_bf16",
+          plan_of("rotary_bf16", "\"t\", \"h\"", block, "\"q\", \"c\", \"s\", \"h\", \"d\""),
+          {{"t", tokens}, {"h", heads}},
+          {{"h", integer("s32", heads)}, {"d", integer("s32", dim)}},
+          {{"q", all, 2, Fill::bf16, off, true},
+           {"c", static_cast<uint64_t>(tokens) * half, 4, Fill::f32, 0, false},
+           {"s", static_cast<uint64_t>(tokens) * half, 4, Fill::f32, 0, false}}};
+}
+
+Setting dequantise(int64_t n, int64_t group, const std::vector<uint64_t>& off) {
+  auto size = static_cast<uint64_t>(n);
+  return {"dequantise",
+          plan_of("dequantise", "\"max(1, ceildiv(n, 64))\"", 64, "\"w\", \"s\", \"y\", \"n\", \"g\""),
+          {{"n", n}},
+          {{"n", integer("s64", n)}, {"g", integer("s32", group)}},
+          {{"w", size, 1, Fill::byte, off[0], false},
+           {"s", size / static_cast<uint64_t>(group) + 1, 4, Fill::f32, 0, false},
+           {"y", size, 2, Fill::none, off[1], true}}};
+}
+
+Setting dequantise_rows(int64_t rows, int64_t k) {
+  auto m = static_cast<uint64_t>(rows), n = static_cast<uint64_t>(k);
+  return {"dequantise_rows",
+          plan_of("dequantise_rows", "\"ceildiv(k, 64)\", \"m\"", 64, "\"w\", \"s\", \"y\", \"k\", \"g\""),
+          {{"m", rows}, {"k", k}},
+          {{"k", integer("s32", k)}, {"g", integer("s32", k / 128 + 1)}},
+          {{"w", m * n, 1, Fill::byte, 0, false},
+           {"s", m * (n / 128 + 1), 2, Fill::f16, 0, false},
+           {"y", m * n, 2, Fill::none, 0, true}}};
+}
+
+Setting histogram(int64_t n, uint64_t off) {
+  return {"histogram",
+          plan_of("histogram", "\"3\"", 64, "\"d\", \"b\", \"n\""),
+          {{"n", n}},
+          {{"n", integer("s32", n)}},
+          {{"d", static_cast<uint64_t>(n), 1, Fill::byte, off, false}, {"b", 256, 4, Fill::index, 0, true}}};
+}
+
+Setting sgemm(const std::string& entry, int64_t m, int64_t n, int64_t k) {
+  auto bytes = [](int64_t a, int64_t b) { return static_cast<uint64_t>(a * b); };
+  return {
+      entry,
+      block_2d(plan_of(entry, "\"ceildiv(n, 16)\", \"ceildiv(m, 16)\"", 16, "\"a\", \"b\", \"c\", \"m\", \"n\", \"k\""),
+               16, 16),
+      {{"m", m}, {"n", n}, {"k", k}},
+      {{"m", integer("s32", m)}, {"n", integer("s32", n)}, {"k", integer("s32", k)}},
+      {{"a", bytes(m, k), 4, Fill::f32, 0, false},
+       {"b", bytes(k, n), 4, Fill::f32, 0, false},
+       {"c", bytes(m, n), 4, Fill::none, 0, true}}};
+}
+
+Setting stencil(const std::string& entry, int64_t nx, int64_t ny, int64_t nz) {
+  bool naive = entry == "stencil3d_naive";
+  auto all = static_cast<uint64_t>(nx * ny * nz);
+  auto plan = plan_of(
+      entry, naive ? "\"ceildiv(nx, 32)\", \"ceildiv(ny, 8)\", \"nz\"" : "\"ceildiv(nx, 32)\", \"ceildiv(ny, 8)\"", 32,
+      std::string("\"in\", \"out\", \"nx\", \"ny\", \"nz\", \"c0\", \"c1\"") +
+          (naive ? "" : ", \"c2\", \"c3\", \"c4\""));
+  return {entry,
+          block_2d(plan, 32, 8),
+          {{"nx", nx}, {"ny", ny}, {"nz", nz}},
+          {{"nx", integer("s32", nx)},
+           {"ny", integer("s32", ny)},
+           {"nz", integer("s32", nz)},
+           {"c0", real(1.f)},
+           {"c1", real(.5f)},
+           {"c2", real(.25f)},
+           {"c3", real(.125f)},
+           {"c4", real(.0625f)}},
+          {{"in", all, 4, Fill::f32, 0, false}, {"out", all, 4, Fill::none, 0, true}}};
+}
+
+Setting dot_rows(int64_t m, int64_t n) {
+  return {"dot_rows",
+          plan_of("dot_rows", "\"ceildiv(m, 32)\"", 32, "\"a\", \"x\", \"y\", \"m\", \"n\""),
+          {{"m", m}, {"n", n}},
+          {{"m", integer("s32", m)}, {"n", integer("s32", n)}},
+          {{"a", static_cast<uint64_t>(m * n), 4, Fill::f32, 0, false},
+           {"x", static_cast<uint64_t>(n), 4, Fill::f32, 0, false},
+           {"y", static_cast<uint64_t>(m), 4, Fill::none, 0, true}}};
+}
+
+// Every rule whose results are the same to the bit, alone.
+void each_rule(const Setting& setting) {
+  static const auto ptx = file(kFamilies);
+  Trial trial(ptx, setting, 0, Fill::byte);
+  for (const auto& rule : kExact) trial.apply(rule);
+}
+
+// One upon another.
+void pairs(const Setting& setting, const std::vector<std::string>& rules) {
+  static const auto ptx = file(kFamilies);
+  Trial trial(ptx, setting, 0, Fill::byte);
+  for (const auto& first : rules)
+    for (const auto& second : rules)
+      if (first != second) trial.apply(first, second);
+}
+
+bool applies(const Setting& setting, std::string_view rule) {
+  return Trial(file(kFamilies), setting, 0, Fill::byte).apply(rule) > 0;
+}
+
+TEST(Families, BiasGeluDropout) {
+  for (auto [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 8}, {5, 33}, {4, 64}, {2, 131}})
+    for (uint64_t off : {0, 1})
+      for (bool flat : {false, true}) each_rule(bias_gelu_dropout(m, n, off, flat));
+  EXPECT_TRUE(applies(bias_gelu_dropout(3, 8, 0, true), "vectorise"));
+}
+
+TEST(Families, RotaryInPlace) {
+  for (auto [tokens, heads, dim] : std::vector<std::array<int64_t, 3>>{{1, 1, 2}, {2, 3, 10}, {3, 2, 64}, {1, 5, 26}}) {
+    each_rule(rotary(tokens, heads, dim));
+    for (uint64_t off : {0, 1})
+      for (int block : {32, 3}) each_rule(rotary_bf16(tokens, heads, dim, off, block));
+  }
+  EXPECT_TRUE(applies(rotary(2, 3, 16), "unroll"));
+}
+
+TEST(Families, Dequantise) {
+  for (auto [n, group] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {15, 4}, {16, 128}, {129, 32}, {513, 128}})
+    for (const auto& off : std::vector<std::vector<uint64_t>>{{0, 0}, {1, 0}, {4, 2}, {8, 8}})
+      each_rule(dequantise(n, group, off));
+  for (auto [m, k] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 64}, {2, 136}, {3, 201}})
+    each_rule(dequantise_rows(m, k));
+  EXPECT_TRUE(applies(dequantise(513, 128, {0, 0}), "vectorise"));
+  EXPECT_TRUE(applies(dequantise_rows(2, 136), "vectorise"));
+}
+
+TEST(Families, Histogram) {
+  for (int64_t n : {0, 1, 191, 192, 193, 1000})
+    for (uint64_t off : {0, 1}) each_rule(histogram(n, off));
+  EXPECT_TRUE(applies(histogram(1000, 0), "unroll"));
+}
+
+TEST(Families, Sgemm) {
+  for (auto [m, n, k] :
+       std::vector<std::array<int64_t, 3>>{{1, 1, 0}, {17, 3, 1}, {5, 33, 7}, {16, 16, 16}, {33, 18, 21}})
+    for (const auto* entry : {"sgemm", "sgemm_naive"}) each_rule(sgemm(entry, m, n, k));
+  EXPECT_TRUE(applies(sgemm("sgemm_naive", 5, 33, 7), "unroll"));
+}
+
+TEST(Families, Stencil) {
+  for (auto [nx, ny, nz] : std::vector<std::array<int64_t, 3>>{{1, 1, 1}, {9, 9, 9}, {35, 10, 9}, {33, 9, 4}})
+    for (const auto* entry : {"stencil3d", "stencil3d_naive"}) each_rule(stencil(entry, nx, ny, nz));
+}
+
+TEST(Families, LongSums) {
+  for (auto [m, n] :
+       std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {3, 1}, {33, 2}, {8, 3}, {31, 4}, {5, 9}, {64, 17}})
+    each_rule(dot_rows(m, n));
+  EXPECT_TRUE(applies(dot_rows(33, 9), "unroll"));
+}
+
+TEST(Families, OneRuleUponAnother) {
+  pairs(bias_gelu_dropout(3, 70, 0, true), {"vectorise", "unroll", "cache", "block"});
+  pairs(dequantise(300, 32, {0, 0}), {"vectorise", "unroll", "cache", "block"});
+  pairs(histogram(1000, 0), {"vectorise", "unroll", "cache", "block"});
+  pairs(dot_rows(33, 9), {"vectorise", "unroll", "cache", "block"});
+  pairs(rotary_bf16(2, 2, 26, 0, 32), {"vectorise", "unroll", "cache", "block"});
+}
+
+}  // namespace
+}  // namespace ptxlab::rules
