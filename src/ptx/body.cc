@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <utility>
 
+#include "ptx/function_check.h"
+#include "ptx/opcode_word.h"
 #include "ptx/parse_state.h"
 
 namespace ptxlab::ptx {
@@ -71,10 +73,26 @@ void BodyParser::finish(Statement&& statement, uint32_t begin) {
   function_.body.push_back(std::move(statement));
 }
 
+// The ',' before another operand. One left out between two on the same line does not cost the statement.
+bool BodyParser::accept_comma() {
+  if (reader_.accept(',')) return true;
+  if (reader_.token().new_line) return false;
+  bool operand = reader_.at(Token::Kind::number) || reader_.at('[') || reader_.at('{') ||
+                 (reader_.at(Token::Kind::word) && reader_.following() != ':' &&
+                  !(reader_.following() == '.' && is_opcode_word(reader_.text())));
+  if (!operand) return false;
+  report_missing_comma(reader_);
+  return true;
+}
+
 // The ';' of a statement. One left out at the end of a line does not cost the next line.
 bool BodyParser::end_of_statement() {
   if (reader_.accept(';')) return true;
-  if (reader_.token().new_line || reader_.at('}') || reader_.at_end()) {
+  // The next statement may have begun on the same line.
+  bool next = reader_.at('@') || reader_.at_dotted(".reg") ||
+              (reader_.at(Token::Kind::word) && (reader_.following() == '.' || reader_.following() == ':') &&
+               (reader_.following() == ':' || is_opcode_word(reader_.text())));
+  if (reader_.token().new_line || next || reader_.at('}') || reader_.at_end()) {
     uint32_t end = reader_.previous_end();
     report_.add(Code::missing_semicolon, base::Severity::error, {end > 0 ? end - 1 : 0, end}, "';' is missing here",
                 "every statement ends with ';'", {{{end, end}, ";"}});
@@ -103,7 +121,7 @@ void BodyParser::statement() {
     finish(std::move(statement), begin);
   } else if (reader_.at(Kind::dotted)) {
     declaration_statement(std::move(statement), reader_.text());
-  } else if (reader_.at(Kind::word) || reader_.at('@')) {
+  } else if (reader_.at(Kind::word) || reader_.at('@') || reader_.at('!')) {
     word_statement(std::move(statement));
   } else {
     if (reader_.at(';')) {
@@ -134,8 +152,11 @@ void BodyParser::declaration_statement(Statement&& statement, std::string_view w
     report_.error(Code::misplaced_directive, reader_.token().span, quoted(word) + " cannot stand inside a function",
                   "is the '}' of the function before it missing?");
   } else {
-    report_.error(Code::unknown_directive, reader_.token().span, "there is no directive " + quoted(word),
-                  "an instruction's modifiers follow its opcode: ld.global.f32");
+    constexpr std::string_view kBodyWords[] = {".reg",         ".loc",           ".pragma", ".branchtargets",
+                                               ".calltargets", ".callprototype", ".shared", ".local",
+                                               ".param",       ".global",        ".const"};
+    report_unknown_directive(report_, word, reader_.token().span, kBodyWords,
+                             "an instruction's modifiers follow its opcode: ld.global.f32");
   }
   reader_.advance();
   reader_.skip_statement();
@@ -290,9 +311,12 @@ void BodyParser::label_statement(Statement&& statement, std::string_view name, S
 }
 
 bool BodyParser::read_guard(Instruction& instruction) {
-  reader_.advance();
   Guard guard;
-  guard.span.begin = reader_.previous_end() - 1;
+  guard.span.begin = reader_.token().span.begin;
+  if (!reader_.accept('@')) {
+    report_.add(Code::missing_at, base::Severity::error, reader_.token().span, "'@' is missing before the guard",
+                "write @%p or @!%p before the instruction", {{{guard.span.begin, guard.span.begin}, "@"}});
+  }
   guard.negated = reader_.accept('!');
   if (!reader_.at(Token::Kind::word)) {
     reader_.unexpected("a predicate register");
@@ -312,10 +336,20 @@ bool BodyParser::read_guard(Instruction& instruction) {
   return true;
 }
 
+// %p1 bra DONE; with its '@' forgotten: a register, and an opcode right behind it.
+bool BodyParser::at_bare_guard() {
+  std::string_view name = reader_.text();
+  std::string_view after = reader_.word_behind();
+  if (after.empty() || !is_opcode_word(after)) return false;
+  if (name[0] == '%') return true;
+  auto binding = scope_.lookup(name);
+  return binding && binding->kind == Binding::Kind::reg && function_.registers[binding->index].type == isa::Type::pred;
+}
+
 void BodyParser::word_statement(Statement&& statement) {
   Instruction read;
   Span first = reader_.token().span;
-  if (reader_.at('@')) {
+  if (reader_.at('@') || reader_.at('!') || at_bare_guard()) {
     if (!read_guard(read)) return reader_.skip_statement();
     if (!reader_.at(Token::Kind::word)) {
       reader_.unexpected("an opcode after the guard");
@@ -348,13 +382,14 @@ void BodyParser::instruction(Statement&& statement, Instruction&& instruction, S
   unsettled_ = false;
   bool stop = reader_.at(';') || reader_.at('}') || reader_.at_end();
   if (!stop && reader_.token().new_line && !call_) {  // an opcode alone on its line: probably its ';' is missing
-    stop = reader_.at('@') || reader_.at(Token::Kind::dotted);
+    stop = reader_.at('@') || reader_.at(Token::Kind::dotted) ||
+           (reader_.at(Token::Kind::word) && (reader_.following() == ':' || is_opcode_word(reader_.text())));
   }
   while (!stop) {
     Operand operand;
     if (!read_operand(operand, 0)) return reader_.skip_statement();
     operands_.push_back(std::move(operand));
-    stop = !reader_.accept(',');
+    stop = !accept_comma();
   }
   instruction.operands.assign(std::make_move_iterator(operands_.begin()), std::make_move_iterator(operands_.end()));
   instruction.loc = loc_;

@@ -23,6 +23,8 @@ namespace ptxlab::ptx {
   X(10, too_large, "the text is too large to be read")                                                     \
   X(11, too_many_findings, "the list of findings was cut off")                                             \
   X(12, unbalanced_brace, "a '}' without its '{'")                                                         \
+  X(13, missing_at, "a guard without its '@'")                                                             \
+  X(14, missing_comma, "two operands or names without the ',' between them")                               \
   X(20, missing_version, "a module begins with .version")                                                  \
   X(21, missing_target, ".target follows .version")                                                        \
   X(22, bad_version, "a PTX version that is malformed or unknown")                                         \

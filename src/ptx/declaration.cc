@@ -385,7 +385,11 @@ bool Parser::read_register_declaration(RegisterDeclaration& declaration) {
       item.span.end = reader_.previous_end();
     }
     declaration.items.push_back(std::move(item));
-  } while (reader_.accept(','));
+    bool another = reader_.at(Token::Kind::word) && !reader_.token().new_line && reader_.following() != '.';
+    if (another) report_missing_comma(reader_);
+    if (another) continue;
+    if (!reader_.accept(',')) break;
+  } while (true);
   return true;
 }
 
@@ -403,7 +407,12 @@ bool Parser::read_parameters(std::vector<Variable>& parameters) {
     if (!read_declarator(variable)) return false;
     check_variable(variable, false);
     parameters.push_back(std::move(variable));
-  } while (reader_.accept(','));
+    if (reader_.at_dotted(".param") || reader_.at_dotted(".reg")) {
+      report_missing_comma(reader_);
+      continue;
+    }
+    if (!reader_.accept(',')) break;
+  } while (true);
   return reader_.expect(')', "after the parameters");
 }
 

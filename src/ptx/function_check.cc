@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <vector>
 
 #include "base/nearest.h"
@@ -44,6 +45,20 @@ std::string_view word_of(std::string_view directive) { return directive.substr(0
 
 }  // namespace
 
+std::optional<isa::Gate> directive_gate(std::string_view word) {
+  auto known = std::find_if(std::begin(kKnown), std::end(kKnown), [&](const Known& each) { return each.word == word; });
+  return known == std::end(kKnown) ? std::nullopt : std::optional(known->gate);
+}
+
+void report_unknown_directive(Report& report, std::string_view word, Span span, std::span<const std::string_view> known,
+                              std::string_view hint) {
+  auto near = word.size() < 64 ? base::nearest(word, known) : "";
+  std::vector<base::Edit> fix;
+  if (!near.empty() && base::edit_distance(near, word) == 1) fix.push_back({span, near});
+  report.add(Code::unknown_directive, base::Severity::error, span, "there is no directive " + quoted(word),
+             near.empty() ? std::string(hint) : "did you mean " + near + "?", std::move(fix));
+}
+
 void check_function_directive(const Function& function, size_t index, Span span, isa::PtxVersion version,
                               const isa::Target& target, Report& report) {
   std::string_view word = word_of(function.directives[index]);
@@ -55,9 +70,7 @@ void check_function_directive(const Function& function, size_t index, Span span,
   if (known == std::end(kKnown)) {
     std::vector<std::string_view> words;
     for (const Known& each : kKnown) words.push_back(each.word);
-    auto near = word.size() < 64 ? base::nearest(word, words) : "";
-    report.error(Code::unknown_directive, span, "there is no directive " + quoted(word),
-                 near.empty() ? "" : "did you mean " + near + "?");
+    report_unknown_directive(report, word, span, words, "");
     return;
   }
   auto numbers =

@@ -181,27 +181,6 @@ TEST(Printer, KeepsCommentsAndBlankLines) {
   EXPECT_EQ(print(parsed.module), text);
 }
 
-// Applies every fix of `findings`.
-std::string mended(std::string text, const base::Findings& findings) {
-  std::vector<base::Edit> edits;
-  for (const auto& finding : findings) edits.insert(edits.end(), finding.fix.begin(), finding.fix.end());
-  std::sort(edits.begin(), edits.end(), [](const auto& a, const auto& b) { return a.span.begin > b.span.begin; });
-  for (const auto& edit : edits) text.replace(edit.span.begin, edit.span.size(), edit.text);
-  return text;
-}
-
-TEST(Fixes, OfferedMendsMend) {
-  for (std::string_view body : {"mov.u32 %r1, 1\nmov.u32 %r2, 2\n", "ld.shared.u32 %r1, [%r2-4];\n", ";\n",
-                                "atom.shared.or.u32 %r1, [%r2], 1;\n"}) {
-    std::string text = std::string(kHead) + ".entry k() {\n.reg .b32 %r<9>;\n" + std::string(body) + "ret;\n}\n";
-    Checked checked = check(text, "t.ptx");
-    EXPECT_FALSE(checked.ok()) << text;
-    std::string better = mended(text, checked.findings);
-    Checked again = check(better, "t.ptx");
-    EXPECT_TRUE(again.ok()) << better << base::render(again.findings, better);
-  }
-}
-
 TEST(Hints, NearestNames) {
   auto hint = [](std::string_view line) {
     std::string text =

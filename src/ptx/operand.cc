@@ -102,7 +102,13 @@ bool BodyParser::read_offset(Operand& operand) {
                 "write +-4 for minus four", {{{span.begin, span.end}, "+-"}});
     return false;
   }
-  if (!reader_.accept('+')) return true;
+  if (reader_.at(Token::Kind::number) && !reader_.token().new_line) {
+    uint32_t end = reader_.previous_end();
+    report_.add(Code::unexpected_token, base::Severity::error, reader_.token().span,
+                "'+' is missing before the offset " + quoted(reader_.text()), "write [%rd1+16]", {{{end, reader_.token().span.begin}, "+"}});
+  } else if (!reader_.accept('+')) {
+    return true;
+  }
   auto value = read_constant(reader_);
   if (!value) return false;
   if (value->floating) {
@@ -149,7 +155,7 @@ bool BodyParser::read_list(Operand& operand, char open, char close, int depth) {
     Operand element;
     if (!read_operand(element, depth + 1)) return false;
     operand.elements.push_back(std::move(element));
-  } while (reader_.accept(','));
+  } while (accept_comma());
   return reader_.expect(close, open == '{' ? "after the vector's last element" : "after the last argument");
 }
 

@@ -14,9 +14,17 @@
 
 namespace ptxlab::ptx {
 
+// Two things stand side by side that a comma should part.
+inline void report_missing_comma(Reader& reader) {
+  uint32_t end = reader.previous_end();
+  reader.report().add(Code::missing_comma, base::Severity::error, reader.token().span,
+                      "',' is missing before " + quoted(reader.text()), "", {{{end, end}, ","}});
+}
+
 class Parser {
  public:
-  Parser(std::string_view source, std::string_view file) : report_(source, file), reader_(source, report_) {
+  Parser(std::string_view source, std::string_view file, size_t limit)
+      : report_(source, file, limit), reader_(source, report_) {
     module_.file = file;
   }
   void run();
@@ -111,6 +119,8 @@ class BodyParser {
   void finish(Statement&& statement, uint32_t begin);
   void settle(Operand& operand);
   bool end_of_statement();
+  bool accept_comma();
+  bool at_bare_guard();
 
   // ---- operand.cc
   bool read_operand(Operand& operand, int depth);

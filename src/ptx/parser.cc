@@ -228,10 +228,7 @@ void Parser::module_directive() {
   } else if (word == ".reg") {
     report_.error(Code::misplaced_directive, span, "registers are declared inside functions");
   } else if (reader_.at(Kind::dotted)) {
-    std::vector<std::string_view> known(std::begin(kModuleWords), std::end(kModuleWords));
-    auto near = word.size() < 64 ? base::nearest(word, known) : "";
-    report_.error(Code::unknown_directive, span, "there is no directive " + quoted(word),
-                  near.empty() ? "" : "did you mean " + near + "?");
+    report_unknown_directive(report_, word, span, kModuleWords, "");
   } else {
     reader_.unexpected("a declaration");
   }
@@ -384,7 +381,12 @@ void Parser::settle_function_references() {
   }
 }
 
-Parsed parse(std::string_view source, std::string_view file) {
+bool version_exists(isa::PtxVersion version) {
+  size_t major = version / 10;
+  return major > 0 && major < std::size(kLastMinor) && version % 10 <= kLastMinor[major];
+}
+
+Parsed parse(std::string_view source, std::string_view file, size_t limit) {
   constexpr size_t kLargest = size_t{1} << 31;
   if (source.size() >= kLargest) {
     Parsed parsed;
@@ -397,7 +399,7 @@ Parsed parse(std::string_view source, std::string_view file) {
                                {}});
     return parsed;
   }
-  Parser parser(source, file);
+  Parser parser(source, file, limit);
   parser.run();
   Parsed parsed{std::move(parser.module()), parser.report().take()};
   parsed.module.source = source;

@@ -5,6 +5,18 @@
 
 namespace ptxlab::ptx {
 
+std::string_view Reader::word_behind() const {
+  auto letter = [&](size_t i) {
+    char c = i < source_.size() ? source_[i] : '\0';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  size_t begin = token_.span.end;
+  while (begin < source_.size() && (source_[begin] == ' ' || source_[begin] == '\t')) ++begin;
+  size_t end = begin;
+  while (letter(end)) ++end;
+  return begin > token_.span.end ? source_.substr(begin, end - begin) : std::string_view();
+}
+
 void Reader::advance() {
   if (!gap_.empty()) {
     if (!gap_.same_line.empty()) carried_.push_back(std::move(gap_.same_line));

@@ -27,6 +27,8 @@ class Reader {
   bool at_dotted(std::string_view word) const { return token_.kind == Token::Kind::dotted && text() == word; }
   // The character right after the current token: tells `<<` from `< <` and `a.x` from `a .x`.
   char following() const { return token_.span.end < source_.size() ? source_[token_.span.end] : '\0'; }
+  // The word right behind the current token, on the same line; "" where something else stands there.
+  std::string_view word_behind() const;
   uint32_t previous_end() const { return previous_end_; }
 
   void advance();

@@ -6,8 +6,6 @@
 #include <tuple>
 #include <utility>
 
-#include "ptx/parser.h"
-
 namespace ptxlab::ptx {
 
 std::string spelling(Code code) { return fmt::format("PTX{:04}", static_cast<unsigned>(code)); }
@@ -42,7 +40,7 @@ base::Place Report::place(base::Span span) {
 void Report::add(Code code, base::Severity severity, base::Span span, std::string message, std::string hint,
                  std::vector<base::Edit> fix) {
   bool error = severity == base::Severity::error;
-  if (findings_.size() == kMaxFindings) {
+  if (findings_.size() == limit_) {
     cut_ = true;
     if (!error || full()) return;
     // An error must never be lost to a hundred warnings: the last of those makes room.
@@ -54,7 +52,7 @@ void Report::add(Code code, base::Severity severity, base::Span span, std::strin
   findings_.push_back({spelling(code), severity, place(span), std::move(message), std::move(hint), std::move(fix)});
 }
 
-bool Report::full() const { return errors_ == kMaxFindings; }
+bool Report::full() const { return errors_ == limit_; }
 
 namespace {
 
@@ -64,11 +62,11 @@ void sort_by_place(base::Findings& findings) {
   });
 }
 
-base::Finding cut_note(std::string file) {
+base::Finding cut_note(std::string file, size_t limit) {
   return {spelling(Code::too_many_findings),
           base::Severity::note,
           {std::move(file), 0, 0, 0},
-          fmt::format("more than {} findings; the others are not listed", kMaxFindings),
+          fmt::format("more than {} findings; the others are not listed", limit),
           "mend the first ones: later ones often follow from them",
           {}};
 }
@@ -77,13 +75,13 @@ base::Finding cut_note(std::string file) {
 
 base::Findings Report::take() {
   sort_by_place(findings_);
-  if (cut_) findings_.push_back(cut_note(file_));
+  if (cut_) findings_.push_back(cut_note(file_, limit_));
   errors_ = 0;
   cut_ = false;
   return std::exchange(findings_, {});
 }
 
-base::Findings merged(base::Findings first, base::Findings second) {
+base::Findings merged(base::Findings first, base::Findings second, size_t limit) {
   auto is_note = [](const base::Finding& finding) { return finding.code == spelling(Code::too_many_findings); };
   bool cut = false;
   base::Findings all;
@@ -96,15 +94,15 @@ base::Findings merged(base::Findings first, base::Findings second) {
     }
   }
   sort_by_place(all);
-  if (all.size() > kMaxFindings) {
+  if (all.size() > limit) {
     // Errors are kept before warnings.
     cut = true;
     std::stable_partition(all.begin(), all.end(),
                           [](const base::Finding& f) { return f.severity == base::Severity::error; });
-    all.resize(kMaxFindings);
+    all.resize(limit);
     sort_by_place(all);
   }
-  if (cut && !all.empty()) all.push_back(cut_note(all.front().place.file));
+  if (cut && !all.empty()) all.push_back(cut_note(all.front().place.file, limit));
   return all;
 }
 

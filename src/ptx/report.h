@@ -11,8 +11,8 @@ namespace ptxlab::ptx {
 
 class Report {
  public:
-  // `source` must outlive the report.
-  Report(std::string_view source, std::string_view file) : source_(source), file_(file) {}
+  // `source` must outlive the report. More than `limit` findings are cut off.
+  Report(std::string_view source, std::string_view file, size_t limit) : source_(source), file_(file), limit_(limit) {}
 
   void error(Code code, base::Span span, std::string message, std::string hint = "") {
     add(code, base::Severity::error, span, std::move(message), std::move(hint));
@@ -35,6 +35,7 @@ class Report {
 
   std::string_view source_;
   std::string file_;
+  size_t limit_;
   base::Findings findings_;
   std::vector<uint32_t> line_starts_;
   size_t errors_ = 0;
@@ -42,7 +43,7 @@ class Report {
 };
 
 // Two sorted lists as one, sorted and capped like each of them.
-base::Findings merged(base::Findings first, base::Findings second);
+base::Findings merged(base::Findings first, base::Findings second, size_t limit);
 
 // 'text' in quotes for a message, cut at 60 bytes, with bytes that are not printable shown as \xNN.
 std::string quoted(std::string_view text);

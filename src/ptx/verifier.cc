@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "ptx/arguments.h"
+#include "ptx/form_choice.h"
 #include "ptx/hints.h"
 #include "ptx/linkage_check.h"
 #include "ptx/memory_check.h"
@@ -57,7 +58,7 @@ struct Known {
 
 class Verifier {
  public:
-  explicit Verifier(Module& module) : module_(module), report_(module.source, module.file) {}
+  Verifier(Module& module, size_t limit) : module_(module), report_(module.source, module.file, limit) {}
 
   base::Findings run() {
     for (Function& function : module_.functions) {
@@ -79,8 +80,6 @@ class Verifier {
   void no_form(const Instruction& instruction, const isa::Match& match);
   void report(const Problem& problem);
   void count_problem(const Instruction& instruction, const isa::Match& match);
-  std::optional<Problem> operand_problem(const OperandCheck& operands, const isa::Form& form,
-                                         const Arguments& arguments, int& right);
 
   Module& module_;
   Report report_;
@@ -149,12 +148,7 @@ void Verifier::no_form(const Instruction& instruction, const isa::Match& match) 
     return;
   }
   bool missing = match.problem.starts_with("a type is missing");
-  // One type for another of the same width is a certain mend.
-  std::vector<base::Edit> fix;
-  if (!missing && isa::type_named(instruction.words[word]) && isa::type_named(match.suggestion))
-    fix.push_back({span, match.suggestion});
-  report_.add(missing ? Code::missing_type : Code::bad_modifier, base::Severity::error, span, match.problem, hint,
-              std::move(fix));
+  report_.error(missing ? Code::missing_type : Code::bad_modifier, span, match.problem, hint);
 }
 
 void Verifier::count_problem(const Instruction& instruction, const isa::Match& match) {
@@ -177,25 +171,6 @@ void Verifier::count_problem(const Instruction& instruction, const isa::Match& m
       syntax.empty() ? "" : "its form: " + std::string(syntax));
 }
 
-std::optional<Problem> Verifier::operand_problem(const OperandCheck& operands, const isa::Form& form,
-                                                 const Arguments& arguments, int& right) {
-  right = 0;
-  std::optional<Problem> warning;
-  auto count = static_cast<int>(form.row->operands.size());
-  for (int i = 0; i < count; ++i) {
-    const Operand* operand = arguments.at[static_cast<size_t>(i)];
-    if (!operand) continue;
-    if (operand->kind == Operand::Kind::pair)
-      return Problem{Code::operand_kind, operand->span, "a pair of results cannot stand here", "", false};
-    if (auto problem = operands.check(form, i, *operand)) {
-      if (!problem->warning) return problem;
-      warning = problem;
-    }
-    ++right;
-  }
-  return warning;
-}
-
 void Verifier::verify(Function& function, const OperandCheck& operands, size_t statement) {
   Instruction& instruction = *function.body[statement].instruction();
   if (instruction.guard && function.registers[instruction.guard->reg].type != isa::Type::pred) {
@@ -207,45 +182,28 @@ void Verifier::verify(Function& function, const OperandCheck& operands, size_t s
   const Known& entry = known(instruction);
   if (entry.match.forms.empty()) return no_form(instruction, entry.match);
 
-  // The first form whose operands are right, one that version and target admit before others; else the nearest.
-  int best = -1, best_rank = -1;
-  std::optional<Problem> best_problem;
-  Arguments best_arguments;
-  for (size_t i = 0; i < entry.match.forms.size(); ++i) {
-    const isa::Form& form = entry.match.forms[i];
-    Arguments arguments = arguments_of(instruction, form);
-    if (!arguments.fits) continue;
-    int right = 0;
-    auto problem = operand_problem(operands, form, arguments, right);
-    bool error = problem && !problem->warning;
-    int rank = (error ? right : 1000) + (entry.refusals[i].empty() && !error ? 1000 : 0);
-    if (rank <= best_rank) continue;
-    best = static_cast<int>(i);
-    best_rank = rank;
-    best_problem = std::move(problem);
-    best_arguments = arguments;
-    if (rank == 2000) break;
+  FormChoice choice = choose_form(operands, instruction, entry.match.forms, entry.refusals);
+  if (choice.index < 0) return count_problem(instruction, entry.match);
+  auto best = static_cast<size_t>(choice.index);
+  instruction.form = entry.match.forms[best];
+  if (choice.problem) {
+    report(*choice.problem);
+    if (!choice.problem->warning) return;
   }
-  if (best < 0) return count_problem(instruction, entry.match);
-  instruction.form = entry.match.forms[static_cast<size_t>(best)];
-  if (best_problem) {
-    report(*best_problem);
-    if (!best_problem->warning) return;
-  }
-  if (const std::string& refusal = entry.refusals[static_cast<size_t>(best)]; !refusal.empty())
+  if (const std::string& refusal = entry.refusals[best]; !refusal.empty())
     refuse(instruction, std::string(instruction.form.row->opcode) + isa::spelling(instruction.form), refusal);
-  check_memory(operands, instruction, best_arguments, report_);
+  check_memory(operands, instruction, choice.arguments, report_);
   check_call(module_, function, statement, report_);
 }
 
 }  // namespace
 
-base::Findings verify(Module& module) { return Verifier(module).run(); }
+base::Findings verify(Module& module, size_t limit) { return Verifier(module, limit).run(); }
 
-Checked check(std::string_view source, std::string_view file) {
-  Parsed parsed = parse(source, file);
-  base::Findings more = verify(parsed.module);
-  return {std::move(parsed.module), merged(std::move(parsed.findings), std::move(more))};
+Checked check(std::string_view source, std::string_view file, size_t limit) {
+  Parsed parsed = parse(source, file, limit);
+  base::Findings more = verify(parsed.module, limit);
+  return {std::move(parsed.module), merged(std::move(parsed.findings), std::move(more), limit)};
 }
 
 }  // namespace ptxlab::ptx

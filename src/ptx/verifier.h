@@ -2,11 +2,12 @@
 #pragma once
 #include "base/finding.h"
 #include "ptx/module.h"
+#include "ptx/parser.h"
 
 namespace ptxlab::ptx {
 
 // Sets Instruction::form everywhere it can, and reports what is illegal.
-base::Findings verify(Module& module);
+base::Findings verify(Module& module, size_t limit = kMaxFindings);
 
 // parse and verify in one: what every caller outside ptx wants.
 struct Checked {
@@ -14,6 +15,6 @@ struct Checked {
   base::Findings findings;
   bool ok() const { return !base::has_error(findings); }
 };
-Checked check(std::string_view source, std::string_view file);
+Checked check(std::string_view source, std::string_view file, size_t limit = kMaxFindings);
 
 }  // namespace ptxlab::ptx
