@@ -148,8 +148,8 @@ base::Result<int64_t> Archive::add(record::Attempt& attempt) {
     std::string judged = impl_->store(base::print_json(record::to_json(verdict), -1));
     SQLite::Statement insert(impl_->db,
                              "INSERT INTO attempt(run, at_ms, task, proposer, name, idea, outcome, reason, "
-                             "estimated_speedup, code_digest, ptx, plan, brief, verdict) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+                             "estimated_speedup, code_digest, ptx, plan, brief, verdict, prompt, answer) "
+                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
     insert.bind(1, attempt.run);
     insert.bind(2, to_ms(attempt.at));
     insert.bind(3, attempt.task);
@@ -164,6 +164,8 @@ base::Result<int64_t> Archive::add(record::Attempt& attempt) {
     if (candidate.plan) insert.bind(12, impl_->store(*candidate.plan));
     insert.bind(13, brief);
     insert.bind(14, judged);
+    if (!candidate.prompt.empty()) insert.bind(15, impl_->store(candidate.prompt));
+    if (!candidate.answer.empty()) insert.bind(16, impl_->store(candidate.answer));
     insert.exec();
     attempt.id = impl_->db.getLastInsertRowid();
     transaction.commit();
@@ -238,7 +240,8 @@ base::Result<record::Attempt> Archive::attempt(int64_t id) {
   try {
     SQLite::Statement query(
         impl_->db,
-        "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict FROM attempt WHERE id = ?");
+        "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict, prompt, answer FROM attempt "
+        "WHERE id = ?");
     query.bind(1, id);
     if (!query.executeStep()) {
       return finding("ARC0005", fmt::format("the archive has no attempt {}", id),
@@ -258,6 +261,8 @@ base::Result<record::Attempt> Archive::attempt(int64_t id) {
     auto verdict = record::read_verdict(impl_->fetch(query.getColumn(9).getString()));
     if (!verdict) return verdict.findings();
     attempt.verdict = *std::move(verdict);
+    if (!query.getColumn(10).isNull()) attempt.candidate.prompt = impl_->fetch(query.getColumn(10).getString());
+    if (!query.getColumn(11).isNull()) attempt.candidate.answer = impl_->fetch(query.getColumn(11).getString());
     return attempt;
   } catch (const std::exception& e) {
     return not_read(e);

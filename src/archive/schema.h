@@ -46,6 +46,11 @@ CREATE TRIGGER run_fixed BEFORE UPDATE ON run BEGIN SELECT RAISE(ABORT, 'the arc
 CREATE TRIGGER attempt_kept BEFORE DELETE ON attempt BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
 CREATE TRIGGER attempt_fixed BEFORE UPDATE ON attempt BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
 )sql",
+    // What a model was asked and what it said: NULL where no model was.
+    R"sql(
+ALTER TABLE attempt ADD COLUMN prompt TEXT REFERENCES text(hash);
+ALTER TABLE attempt ADD COLUMN answer TEXT REFERENCES text(hash);
+)sql",
 };
 
 }  // namespace ptxlab::archive

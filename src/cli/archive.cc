@@ -78,24 +78,29 @@ int list(archive::Archive& archive, const archive::AttemptFilter& filter, bool r
   return kExitDone;
 }
 
-int show(archive::Archive& archive, int64_t id, bool ptx_only, bool json) {
+int show(archive::Archive& archive, int64_t id, std::string_view part, bool json) {
   auto attempt = archive.attempt(id);
   if (!attempt) {
     bool unknown = attempt.findings().front().code == "ARC0005";
     return refuse(attempt.findings(), unknown ? kExitWrongUse : kExitInfrastructure);
   }
   const auto& candidate = attempt->candidate;
-  if (ptx_only) {
-    print(candidate.ptx);
+  if (!part.empty()) {
+    print(part == "ptx" ? candidate.ptx : part == "prompt" ? candidate.prompt : candidate.answer);
   } else if (json) {
     print_json(record::to_json(*attempt));
   } else {
     print(fmt::format("attempt {} of run {}, task {}, by {}: {}\n\n", attempt->id, attempt->run, attempt->task,
                       candidate.proposer, candidate.idea));
     print(record::text(attempt->verdict, {.sources = {{"candidate.ptx", candidate.ptx},
-                                                      {"candidate.plan.toml", candidate.plan.value_or("")}},
+                                                      {"candidate.plan.toml", candidate.plan.value_or("")},
+                                                      {"answer.md", candidate.answer}},
                                           .name = candidate.name}));
-    print(fmt::format("\n'ptxlab archive show {} --ptx' prints the candidate itself\n", id));
+    if (!candidate.ptx.empty())
+      print(fmt::format("\n'ptxlab archive show {} --ptx' prints the candidate itself\n", id));
+    if (!candidate.prompt.empty())
+      print(fmt::format("\n'ptxlab archive show {} --prompt' prints what the model was asked, --answer what it said\n",
+                        id));
   }
   return kExitDone;
 }
@@ -105,7 +110,7 @@ int show(archive::Archive& archive, int64_t id, bool ptx_only, bool json) {
 int archive(Words words) {
   std::string verb, id_text, file, run, task, outcome;
   uint64_t limit = 50;
-  bool runs = false, ptx = false, json = false;
+  bool runs = false, ptx = false, prompt = false, answer = false, json = false;
   Options options("archive", "Lists the attempts that were kept, or shows one whole.", kExample);
   options.argument("VERB", verb, "list or show");
   options.optional_argument("ID", id_text, "show: the attempt's number in the list");
@@ -115,6 +120,8 @@ int archive(Words words) {
   options.value("--limit", "N", limit, "list: at most so many, newest first (50)");
   options.flag("--runs", runs, "list: runs instead of attempts");
   options.flag("--ptx", ptx, "show: print the candidate's PTX alone");
+  options.flag("--prompt", prompt, "show: print what a model was asked alone");
+  options.flag("--answer", answer, "show: print what a model answered alone");
   options.value("--archive", "FILE", file, "Another archive than the one in the user's data folder");
   options.flag("--json", json, "Print one JSON object");
   if (auto code = options.parse(words)) return *code;
@@ -133,7 +140,7 @@ int archive(Words words) {
     return refuse(archive.findings(),
                   archive.findings().front().code == "ARC0006" ? kExitWrongUse : kExitInfrastructure);
   }
-  if (verb == "show") return show(**archive, id, ptx, json);
+  if (verb == "show") return show(**archive, id, ptx ? "ptx" : prompt ? "prompt" : answer ? "answer" : "", json);
   archive::AttemptFilter filter;
   if (!run.empty()) filter.run = run;
   if (!task.empty()) filter.task = task;

@@ -16,6 +16,8 @@
 #include "cli/proposers.h"
 #include "cli/target_option.h"
 #include "judge/judge.h"
+#include "llm/key.h"
+#include "llm/model.h"
 #include "loop/answer.h"
 #include "loop/brief.h"
 #include "loop/optimise.h"
@@ -35,11 +37,13 @@ namespace fs = std::filesystem;
 constexpr std::string_view kExample =
     "ptxlab optimize examples/rmsnorm.cu\n"
     "ptxlab optimize examples/vector_add.cu --candidates 4 --out answer.ptx --accept-estimate\n"
-    "ptxlab optimize kernel.cu --proposer rules,files:my_candidates --target sm_90";
+    "ptxlab optimize kernel.cu --proposer rules,files:my_candidates --target sm_90\n"
+    "ptxlab optimize kernel.cu --proposer rules,openai:qwen3-32b@http://localhost:8000/v1 --turns 3";
 
 struct Wanted {
   std::string file, task, proposers = "rules", out, target, archive, record;
-  uint64_t candidates = 8, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
+  std::string prompt, model_settings, budget;
+  uint64_t candidates = 8, turns = 2, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
   bool accept_estimate = false, json = false, no_archive = false;
   std::string command;  // as typed
 };
@@ -54,6 +58,13 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--task", "FILE", wanted.task, "the task, where it is not beside the kernel");
   options.value("--proposer", "NAME[,NAME]", wanted.proposers, "who proposes:\n" + proposer_help());
   options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
+  options.value("--turns", "N", wanted.turns,
+                "how often to ask a model, each time with what was found wrong so far (2)");
+  options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts/optimize)");
+  options.value("--model-settings", "NAME=N[,NAME=N]", wanted.model_settings,
+                "how to ask a model:\n" + llm::settings_help());
+  options.value("--budget", "NAME=N[,NAME=N]", wanted.budget,
+                "what a model may cost: tokens, requests, seconds (no limit)");
   options.value("--out", "FILE.ptx", wanted.out, "write the answer there: the original's PTX where that is kept");
   options.flag("--accept-estimate", wanted.accept_estimate,
                "let a candidate that is only estimated faster be the answer");
@@ -135,6 +146,7 @@ nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, cons
                          {"original_kept", result.original_kept},
                          {"reason", result.reason},
                          {"notes", result.notes},
+                         {"usage", nlohmann::json::array()},
                          {"findings", base::to_json(result.findings)},
                          {"attempts", nlohmann::json::array()},
                          {"ranking", nlohmann::json::array()},
@@ -146,6 +158,13 @@ nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, cons
                                 {"proposer", attempt.candidate.proposer},
                                 {"idea", attempt.candidate.idea},
                                 {"verdict", record::to_json(attempt.verdict)}});
+  }
+  for (const auto& [proposer, usage] : result.used) {
+    json["usage"].push_back({{"proposer", proposer},
+                             {"requests", usage.requests},
+                             {"tokens_asked", usage.asked},
+                             {"tokens_answered", usage.answered},
+                             {"estimated", usage.estimated}});
   }
   for (size_t i : result.ranking) json["ranking"].push_back(result.attempts[i].candidate.name);
   for (const auto& file : written) json["written"].push_back(file.string());
@@ -159,6 +178,10 @@ void tell(const loop::Optimised& result, const record::Brief& brief, const std::
   bool estimated = std::any_of(result.attempts.begin(), result.attempts.end(),
                                [](const auto& attempt) { return attempt.verdict.estimated_speedup.has_value(); });
   if (estimated) print("estimate: against your kernel, from counts of the CPU engine; never measured\n");
+  for (const auto& [proposer, usage] : result.used) {
+    print(fmt::format("{}: {} requests, {} tokens asked, {} answered{}\n", proposer, usage.requests, usage.asked,
+                      usage.answered, usage.estimated ? " (not all counted by the server: partly estimated)" : ""));
+  }
   for (const auto& note : result.notes) print("note: " + note + "\n");
   print_findings(result.findings, "");
   print(result.reason + "\n");
@@ -194,6 +217,7 @@ std::optional<int> prepare(Call& call) {
   if (!fs::exists(call.kernel, error)) return refuse("CLI0054", fmt::format("there is no file {}", wanted.file), "");
   if (wanted.candidates == 0)
     return refuse("CLI0055", "--candidates 0 asks for nothing", "without the option there are 8");
+  if (wanted.turns == 0) return refuse("CLI0055", "--turns 0 asks for nothing", "without the option there are 2");
   auto task_file = wanted.task.empty() ? fs::path(call.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
   if (!fs::exists(task_file, error)) {
     if (!wanted.task.empty()) return refuse("CLI0054", fmt::format("there is no file {}", wanted.task), "");
@@ -251,9 +275,12 @@ int optimize(Words words) {
   Call call;
   auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
+  // A model's key leaves the environment before any compiler starts; what is wrong with it is said where it is needed.
+  (void)llm::take_key();
   if (auto code = prepare(call)) return *code;
   auto evaluator = judge::make_evaluator(call.judge, call.task, call.judging);
-  auto proposers = make_proposers(wanted.proposers, evaluator.get());
+  auto proposers =
+      make_proposers(wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt});
   if (!proposers) return refuse(proposers.findings());
   std::vector<record::Proposer*> chosen;
   for (auto& proposer : *proposers) {
@@ -267,6 +294,7 @@ int optimize(Words words) {
   auto brief = loop::make_brief(call.task, *call.baseline, call.judging.constraints, wanted.seed);
   loop::OptimiseOptions options;
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
+  options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
   options.accept_estimate = wanted.accept_estimate;
   options.command = wanted.command;
   auto judging = [&](const record::Candidate& c) { return call.judge.judge(call.task, c, call.judging); };

@@ -10,10 +10,19 @@
 
 namespace ptxlab::cli {
 
-// "rules,files:DIR" to proposers, in that order. `evaluator` guides those that search, and outlives them. Errors: CLI0050
-// unknown name (with the nearest), CLI0051 the part after the colon is missing or not wanted.
-base::Result<std::vector<std::unique_ptr<record::Proposer>>> make_proposers(std::string_view list,
-                                                                            record::Evaluator* evaluator);
+// What proposers are made with.
+struct ProposerParts {
+  record::Evaluator* evaluator = nullptr;  // guides those that search; outlives them
+  std::string model_settings, budget;      // as --model-settings and --budget say; the budget is each model's
+  std::string prompt;                      // a folder of templates; empty: the project's own
+};
+
+using Proposers = std::vector<std::unique_ptr<record::Proposer>>;
+
+// "rules,files:DIR" to proposers, in that order. To be called before the process has threads: a model's key is taken out of
+// the environment. Errors: CLI0050 unknown name (with the nearest), CLI0051 the part after the colon is missing or not
+// wanted, LLM0001 to LLM0004 of a model.
+base::Result<Proposers> make_proposers(std::string_view list, const ProposerParts& parts);
 
 // One line for each, for --help.
 std::string proposer_help();

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <deque>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -22,48 +24,119 @@ namespace {
 using record::Attempt;
 using record::Candidate;
 using record::OutcomeName;
+using record::Verdict;
 
 std::string content_key(const Candidate& candidate) {
   return base::sha256(candidate.ptx) + (candidate.plan ? base::sha256(*candidate.plan) : "");
 }
 
-// Asks every proposer for the full count and takes turns among their answers, so that none crowds the others out.
-std::vector<Candidate> gather(const record::Brief& brief, std::span<record::Proposer* const> proposers, int count,
-                              Optimised& result) {
-  std::vector<std::vector<Candidate>> answers;
-  size_t longest = 0, refused = 0;
-  for (auto* proposer : proposers) {
-    auto proposal = proposer->propose(brief, count);
-    const auto& findings = proposal ? proposal->findings : proposal.findings();
-    result.findings.insert(result.findings.end(), findings.begin(), findings.end());
-    if (!proposal) {
-      ++refused;
-      continue;
-    }
-    if (!proposal->note.empty()) result.notes.push_back(fmt::format("{}: {}", proposer->name(), proposal->note));
-    longest = std::max(longest, proposal->candidates.size());
-    answers.push_back(std::move(proposal->candidates));
+// What has been proposed, in which order it is judged, and what is still to come.
+class Gathering {
+ public:
+  Gathering(std::span<record::Proposer* const> proposers, const OptimiseOptions& options, Optimised& result)
+      : options_(options), result_(result) {
+    for (auto* proposer : proposers) members_.push_back({proposer, proposer->learns(), {}, false});
+    turns_ = std::any_of(members_.begin(), members_.end(), [](const auto& m) { return m.learns; })
+                 ? std::max(options.turns, 1)
+                 : 1;
   }
-  result.failed = refused == proposers.size();
-  std::vector<Candidate> taken;
-  std::set<std::string> seen;
-  size_t copies = 0;
-  for (size_t turn = 0; turn < longest; ++turn) {
-    for (auto& answer : answers) {
-      if (turn >= answer.size() || static_cast<int>(taken.size()) == count) continue;
-      if (seen.insert(content_key(answer[turn])).second) {
-        taken.push_back(std::move(answer[turn]));
-      } else {
-        ++copies;
+
+  int turns() const { return turns_; }
+  int taken() const { return taken_; }
+
+  // The candidates of turn `turn`, from 1. Turns are taken among the proposers, so that none crowds the others out.
+  std::vector<Candidate> next(const record::Brief& brief, int turn) {
+    size_t refused = 0;
+    for (auto& member : members_) {
+      if (turn > 1 && !member.learns) continue;
+      if (member.refused || !ask(member, brief, turn)) ++refused;
+    }
+    if (turn == 1) result_.failed = refused == members_.size();
+    // Places are kept for what those that learn will say in later turns; in the last, what others have left over fills up.
+    int kept = 0;
+    for (const auto& member : members_) {
+      if (member.learns && !member.refused) kept += share(member) * (turns_ - turn);
+    }
+    return take(std::max(0, options_.candidates - taken_ - kept));
+  }
+
+  void finish() {
+    if (copies_ > 0)
+      result_.notes.push_back(fmt::format("{} candidates were copies of others and were left out", copies_));
+    if (taken_ < options_.candidates)
+      result_.notes.push_back(
+          fmt::format("{} of {} candidates: the proposers had no more", taken_, options_.candidates));
+  }
+
+ private:
+  struct Member {
+    record::Proposer* proposer;
+    bool learns;
+    std::deque<Candidate> waiting;
+    bool refused;
+  };
+
+  // How many a proposer that learns is asked for each turn.
+  int share(const Member&) const {
+    auto parts = static_cast<int>(members_.size()) * turns_;
+    return std::max(1, (options_.candidates + parts - 1) / parts);
+  }
+
+  bool ask(Member& member, const record::Brief& brief, int turn) {
+    int count = options_.candidates;
+    if (member.learns)
+      count = turn == turns_ && members_.size() == 1 ? count - taken_ : std::min(share(member), count - taken_);
+    if (count <= 0) return true;
+    auto proposal = member.proposer->propose(brief, count);
+    const auto& findings = proposal ? proposal->findings : proposal.findings();
+    result_.findings.insert(result_.findings.end(), findings.begin(), findings.end());
+    member.refused = !proposal || (proposal->candidates.empty() && base::has_error(proposal->findings));
+    if (!proposal) return false;
+    if (proposal->usage) add_usage(member.proposer->name(), *proposal->usage);
+    if (!proposal->note.empty())
+      result_.notes.push_back(fmt::format("{}: {}", member.proposer->name(), proposal->note));
+    std::move(proposal->candidates.begin(), proposal->candidates.end(), std::back_inserter(member.waiting));
+    return !member.refused;
+  }
+
+  void add_usage(const std::string& name, const record::Usage& usage) {
+    auto known =
+        std::find_if(result_.used.begin(), result_.used.end(), [&](const auto& u) { return u.proposer == name; });
+    if (known == result_.used.end()) known = result_.used.insert(known, {name, {}});
+    known->usage.requests += usage.requests;
+    known->usage.asked += usage.asked;
+    known->usage.answered += usage.answered;
+    known->usage.estimated |= usage.estimated;
+  }
+
+  std::vector<Candidate> take(int most) {
+    std::vector<Candidate> taken;
+    for (bool more = true; more;) {
+      more = false;
+      for (auto& member : members_) {
+        if (member.waiting.empty() || static_cast<int>(taken.size()) == most) continue;
+        more = true;
+        auto candidate = std::move(member.waiting.front());
+        member.waiting.pop_front();
+        // An answer without a candidate is an attempt too, however often the same one comes.
+        if (base::has_error(candidate.findings) || seen_.insert(content_key(candidate)).second) {
+          taken.push_back(std::move(candidate));
+        } else {
+          ++copies_;
+        }
       }
     }
+    taken_ += static_cast<int>(taken.size());
+    return taken;
   }
-  if (copies > 0) result.notes.push_back(fmt::format("{} candidates were copies of others and were left out", copies));
-  if (static_cast<int>(taken.size()) < count) {
-    result.notes.push_back(fmt::format("{} of {} candidates: the proposers had no more", taken.size(), count));
-  }
-  return taken;
-}
+
+  const OptimiseOptions& options_;
+  Optimised& result_;
+  std::vector<Member> members_;
+  std::set<std::string> seen_;
+  int turns_ = 1, taken_ = 0;
+  size_t copies_ = 0;
+};
 
 bool right(const record::Verdict& verdict) {
   switch (verdict.outcome) {
@@ -157,6 +230,65 @@ void conclude(Optimised& result, const OptimiseOptions& options) {
   }
 }
 
+// What its proposer found wrong with it is its verdict: there is nothing to run.
+Verdict verdict_of(const Candidate& candidate, const record::Brief& brief) {
+  Verdict verdict;
+  verdict.outcome = OutcomeName::malformed;
+  verdict.task = brief.task.name;
+  verdict.target = brief.target.name();
+  auto error = std::find_if(candidate.findings.begin(), candidate.findings.end(),
+                            [](const auto& finding) { return finding.severity == base::Severity::error; });
+  verdict.reason = error->message;
+  verdict.gate(record::GateName::check).status = record::GateStatus::failed;
+  return verdict;
+}
+
+// For the next turn's brief: without the question, which held the brief before it.
+record::Earlier as_earlier(const Attempt& attempt) {
+  record::Earlier earlier{attempt.candidate, attempt.verdict};
+  earlier.candidate.prompt.clear();
+  if (!base::has_error(earlier.candidate.findings)) earlier.candidate.answer.clear();
+  return earlier;
+}
+
+// Judges them side by side; each is archived before its thread takes the next.
+void judge_all(const record::Brief& brief, std::vector<Candidate> candidates, const Judging& judge,
+               archive::Archive* archive, const OptimiseOptions& options, const Progress& progress, Optimised& result) {
+  std::string brief_json = base::print_json(record::to_json(brief), -1);
+  std::vector<std::optional<Attempt>> slots(candidates.size());
+  std::mutex mutex;
+  std::atomic<bool> stop = false;
+  size_t done = result.attempts.size(), total = done + candidates.size();
+  base::parallel_for(candidates.size(), options.threads, [&](size_t i) {
+    if (stop) return;
+    Attempt attempt;
+    attempt.run = result.run.id;
+    attempt.task = brief.task.name;
+    attempt.brief_json = brief_json;
+    bool nothing = base::has_error(candidates[i].findings);
+    attempt.verdict = nothing ? verdict_of(candidates[i], brief) : judge(candidates[i]);
+    auto& findings = attempt.verdict.gate(record::GateName::check).findings;
+    findings.insert(findings.begin(), candidates[i].findings.begin(), candidates[i].findings.end());
+    attempt.candidate = std::move(candidates[i]);
+    std::lock_guard lock(mutex);
+    if (archive) {
+      auto kept = archive->add(attempt);
+      if (!kept) {
+        stop = true;
+        result.failed = true;
+        result.findings.insert(result.findings.end(), kept.findings().begin(), kept.findings().end());
+        return;
+      }
+    }
+    ++done;
+    if (progress) progress(done, total, attempt);
+    slots[i] = std::move(attempt);
+  });
+  for (auto& slot : slots) {
+    if (slot) result.attempts.push_back(*std::move(slot));
+  }
+}
+
 }  // namespace
 
 Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const> proposers, const Judging& judge,
@@ -179,37 +311,16 @@ Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const
     }
   }
 
-  auto candidates = gather(brief, proposers, options.candidates, result);
-  std::string brief_json = base::print_json(record::to_json(brief), -1);
-  std::vector<std::optional<Attempt>> slots(candidates.size());
-  std::mutex mutex;
-  std::atomic<bool> stop = false;
-  size_t done = 0;
-  base::parallel_for(candidates.size(), options.threads, [&](size_t i) {
-    if (stop) return;
-    Attempt attempt;
-    attempt.run = result.run.id;
-    attempt.task = brief.task.name;
-    attempt.brief_json = brief_json;
-    attempt.verdict = judge(candidates[i]);
-    attempt.candidate = std::move(candidates[i]);
-    std::lock_guard lock(mutex);
-    if (archive) {
-      auto kept = archive->add(attempt);
-      if (!kept) {
-        stop = true;
-        result.failed = true;
-        result.findings.insert(result.findings.end(), kept.findings().begin(), kept.findings().end());
-        return;
-      }
-    }
-    ++done;
-    if (progress) progress(done, candidates.size(), attempt);
-    slots[i] = std::move(attempt);
-  });
-  for (auto& slot : slots) {
-    if (slot) result.attempts.push_back(*std::move(slot));
+  Gathering gathering(proposers, options, result);
+  record::Brief told = brief;
+  for (int turn = 1; turn <= gathering.turns() && !result.failed; ++turn) {
+    auto candidates = gathering.next(told, turn);
+    if (turn > 1 && candidates.empty()) break;
+    size_t from = result.attempts.size();
+    judge_all(told, std::move(candidates), judge, archive, options, progress, result);
+    for (size_t i = from; i < result.attempts.size(); ++i) told.earlier.push_back(as_earlier(result.attempts[i]));
   }
+  gathering.finish();
   rank(result);
   note_same_code(result);
   if (result.failed) result.best.reset();

@@ -21,10 +21,17 @@ using Judging = std::function<record::Verdict(const record::Candidate&)>;
 using Progress = std::function<void(size_t done, size_t total, const record::Attempt&)>;
 
 struct OptimiseOptions {
-  int candidates = 8;
+  int candidates = 8;            // in all
+  int turns = 1;                 // how often those that learn are asked, each time with what was found wrong so far
   size_t threads = 0;            // 0: the machine's cores
   bool accept_estimate = false;  // an estimate may replace the original
   std::string command;           // as typed, for the archive
+};
+
+// What one proposer used of a model, all turns together.
+struct Used {
+  std::string proposer;
+  record::Usage usage;
 };
 
 struct Optimised {
@@ -35,14 +42,16 @@ struct Optimised {
   bool original_kept = true;
   std::string reason;              // why the answer is what it is, one or two sentences
   std::vector<std::string> notes;  // what else the user should know: fewer than asked, the same code twice
-  base::Findings findings;         // of proposers and the archive
-  bool failed = false;             // infrastructure: no proposer answered, or an attempt could not be archived
+  std::vector<Used> used;
+  base::Findings findings;  // of proposers and the archive
+  bool failed = false;      // infrastructure: no proposer answered, or an attempt could not be archived
 };
 
 // An estimated speed-up below this is not called better: the estimate knows nothing finer.
 inline constexpr double kWorthMentioning = 1.01;
 
-// `archive` null: nothing is kept. Every attempt is archived before its slot takes the next; when that fails, no
+// A proposer that does not learn is asked once, for all candidates. One that does is asked each turn for its share of them,
+// since its answers may cost money. `archive` null: nothing is kept. Every attempt is archived before its slot takes the next; when that fails, no
 // further attempt is begun, and the result says so.
 Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const> proposers, const Judging& judge,
                    archive::Archive* archive, const OptimiseOptions& options, const Progress& progress = {});

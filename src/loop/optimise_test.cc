@@ -218,7 +218,9 @@ TEST(Transcript, ReplaysWhatWasRecorded) {
     ASSERT_TRUE(recording->propose(brief, 2).ok());
     ASSERT_TRUE(recording->propose(brief, 1).ok());
   }
-  auto replay = make_replay_proposer(folder.path());
+  auto proposers = make_replay_proposers(folder.path());
+  ASSERT_EQ(proposers.size(), 1u);
+  auto& replay = proposers.front();
   auto first = replay->propose(brief, 2);
   ASSERT_TRUE(first.ok()) << base::render(first.findings(), "");
   ASSERT_EQ(first->candidates.size(), 2u);
@@ -239,10 +241,10 @@ TEST(Transcript, ReplaysWhatWasRecorded) {
 
 TEST(Transcript, DamagedFilesAreFindings) {
   base::TemporaryFolder folder("transcript");
-  EXPECT_EQ(make_replay_proposer(folder.path())->propose({}, 1).findings().front().code, "LOOP0002");
+  EXPECT_EQ(make_replay_proposers(folder.path()).front()->propose({}, 1).findings().front().code, "LOOP0002");
   for (const char* text : {"{", "[]", "{\"schema\":\"ptxlab.transcript/1\"}", "{\"schema\":\"x\",\"candidates\":[]}"}) {
     ASSERT_TRUE(base::write_file(folder.path() / "0001-x.json", text).empty());
-    auto proposal = make_replay_proposer(folder.path())->propose({}, 1);
+    auto proposal = make_replay_proposers(folder.path()).front()->propose({}, 1);
     ASSERT_FALSE(proposal.ok()) << text;
     EXPECT_EQ(proposal.findings().front().code, "LOOP0002");
   }

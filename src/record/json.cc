@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/finding_json.h"
+#include "base/utf8.h"
 
 namespace ptxlab::record {
 namespace {
@@ -53,6 +55,15 @@ class Object {
     if (member == value_.end() || member->is_null()) return std::nullopt;
     return get<T>(key);
   }
+  bool has(const char* key) const { return value_.contains(key); }
+  // A text, or the bytes of {"base64": "..."} where it was not UTF-8.
+  std::optional<std::string> text(const char* key) const {
+    auto member = value_.find(key);
+    if (member == value_.end() || !member->is_object()) return optional<std::string>(key);
+    auto bytes = base::from_base64(Object(*member, place(key)).get<std::string>("base64"));
+    if (!bytes) throw Wrong{fmt::format("{}.base64 is no base64", place(key))};
+    return bytes;
+  }
   template <class Read>
   void each(const char* key, const Read& read) const {
     const json& list = at(key);
@@ -92,6 +103,16 @@ json or_null(const std::optional<T>& value) {
   }
 }
 
+base::Findings read_findings(const Object& object, const char* key) {
+  base::Findings findings;
+  object.each(key, [&](const json& item, const std::string& where) {
+    auto read = base::finding_from_json(item);
+    if (!read) throw Wrong{where + " is not a finding"};
+    findings.push_back(std::move(*read));
+  });
+  return findings;
+}
+
 Candidate read_candidate_object(const json& value, std::string place) {
   Object object(value, std::move(place));
   object.schema("ptxlab.candidate/1");
@@ -99,8 +120,12 @@ Candidate read_candidate_object(const json& value, std::string place) {
   candidate.name = object.get<std::string>("name");
   candidate.proposer = object.get<std::string>("proposer");
   candidate.idea = object.get<std::string>("idea");
-  candidate.ptx = object.get<std::string>("ptx");
-  candidate.plan = object.optional<std::string>("plan");
+  object.at("ptx");  // it may be empty, not missing
+  candidate.ptx = object.text("ptx").value_or("");
+  candidate.plan = object.text("plan");
+  candidate.prompt = object.text("prompt").value_or("");
+  candidate.answer = object.text("answer").value_or("");
+  if (object.has("findings")) candidate.findings = read_findings(object, "findings");
   return candidate;
 }
 
@@ -126,11 +151,7 @@ Gate read_gate(const json& value, const std::string& place) {
   gate.status = named(object.get<std::string>("status"), kStatuses, object.place("status"));
   gate.reason = object.get<std::string>("reason");
   gate.milliseconds = object.get<double>("milliseconds");
-  object.each("findings", [&](const json& item, const std::string& where) {
-    auto read = base::finding_from_json(item);
-    if (!read) throw Wrong{where + " is not a finding"};
-    gate.findings.push_back(std::move(*read));
-  });
+  gate.findings = read_findings(object, "findings");
   return gate;
 }
 
@@ -242,9 +263,20 @@ json parse(std::string_view text) { return json::parse(text, nullptr, false); }
 
 }  // namespace
 
+json text_json(const std::string& text) {
+  if (base::valid_utf8(text)) return text;
+  return {{"base64", base::to_base64(text)}};
+}
+
 json to_json(const Candidate& candidate) {
-  return {{"schema", "ptxlab.candidate/1"}, {"name", candidate.name}, {"proposer", candidate.proposer},
-          {"idea", candidate.idea},         {"ptx", candidate.ptx},   {"plan", or_null(candidate.plan)}};
+  json out = {{"schema", "ptxlab.candidate/1"},  {"name", candidate.name},
+              {"proposer", candidate.proposer},  {"idea", candidate.idea},
+              {"ptx", text_json(candidate.ptx)}, {"plan", candidate.plan ? text_json(*candidate.plan) : json()}};
+  // Only a model's candidates have these.
+  if (!candidate.prompt.empty()) out["prompt"] = text_json(candidate.prompt);
+  if (!candidate.answer.empty()) out["answer"] = text_json(candidate.answer);
+  if (!candidate.findings.empty()) out["findings"] = base::to_json(candidate.findings);
+  return out;
 }
 
 json to_json(const toolchain::Resources& r) {

@@ -1,7 +1,6 @@
 // The JSON forms of the loop's words. Each object names its schema and version; what is read is checked, and a wrong or
-// missing key is a finding (REC0001) that says which. Texts are kept as they are; bytes that are not UTF-8 are replaced
-// when a value is printed (base::print_json), so a text that has such bytes does not come back whole: the archive keeps
-// texts by content.
+// missing key is a finding (REC0001) that says which. Texts are kept as they are: a candidate's that is not UTF-8 stands as
+// {"base64": "..."}; elsewhere such bytes are replaced when a value is printed (base::print_json).
 #pragma once
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -12,6 +11,8 @@
 namespace ptxlab::record {
 
 nlohmann::json to_json(const Candidate& candidate);  // ptxlab.candidate/1
+// The text, or {"base64": "..."} where it is not UTF-8.
+nlohmann::json text_json(const std::string& text);
 nlohmann::json to_json(const toolchain::Resources& resources);
 nlohmann::json to_json(const Constraints& constraints);
 nlohmann::json to_json(const Estimate& estimate);

@@ -1,6 +1,9 @@
 // The two interfaces of the loop: who proposes candidates, and who says cheaply how good one is.
 #pragma once
+#include <chrono>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,15 +13,39 @@
 
 namespace ptxlab::record {
 
+// What went over the wire with a model's server, as it was: for transcripts. A key never stands in it.
+struct Exchange {
+  struct Try {
+    int status = 0;                                // HTTP's; 0: no answer
+    std::string end;                               // in words
+    std::chrono::milliseconds took{0}, waited{0};  // waited before the next
+  };
+  std::string request, response;  // bodies
+  std::vector<Try> tries;
+};
+
+// What a proposer has used of a model.
+struct Usage {
+  int64_t requests = 0;             // tries included
+  int64_t asked = 0, answered = 0;  // tokens
+  bool estimated = false;           // the server did not count all of them, so some are estimated
+};
+
 class Proposer {
  public:
   virtual ~Proposer() = default;
   virtual std::string name() const = 0;
-  // At most `count` candidates, all different; fewer is an honest answer, and `note` says why.
+  // Whether another call with more earlier attempts in the brief may bring something new. One that does not learn is asked
+  // once.
+  virtual bool learns() const { return false; }
+  // At most `count` candidates, all different; fewer is an honest answer, and `note` says why. None and an error among the
+  // findings: it could not answer, which is the same as returning that error but for the exchanges.
   struct Proposal {
     std::vector<Candidate> candidates;
     std::string note;
     base::Findings findings;
+    std::vector<Exchange> exchanges;
+    std::optional<Usage> usage;  // of this call
   };
   virtual base::Result<Proposal> propose(const Brief& brief, int count) = 0;
 };

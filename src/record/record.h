@@ -23,6 +23,10 @@ struct Candidate {
   std::string proposer;             // "rules", "files"
   std::string idea;                 // one line: "4 neighbouring elements a thread, 128-bit accesses"
   std::string name;                 // short: "vectorise-4"
+  // A model's: all it was asked and all it said. Else empty.
+  std::string prompt, answer;
+  // What its proposer has to say of it. An error means that there is no PTX in it to judge: it is malformed as it stands.
+  base::Findings findings;
 };
 
 enum class GateName : uint8_t { check, assemble, emulate, execute, time };

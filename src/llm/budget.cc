@@ -1,0 +1,58 @@
+#include "llm/budget.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "llm/words.h"
+
+namespace ptxlab::llm {
+
+std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  if (!begun_) begun_ = now;
+  if (limits_.requests && used_.requests >= *limits_.requests)
+    return fmt::format("the budget of {} requests is used up", *limits_.requests);
+  if (limits_.seconds && now - *begun_ >= std::chrono::seconds(*limits_.seconds))
+    return fmt::format("the budget of {} seconds is used up", *limits_.seconds);
+  int64_t spent = used_.asked + used_.answered + entered_;
+  if (limits_.tokens && spent + tokens > *limits_.tokens) {
+    return fmt::format("{} of {} tokens are used, and the next question takes about {}", spent, *limits_.tokens,
+                       tokens);
+  }
+  ++used_.requests;
+  entered_ += tokens;
+  return std::nullopt;
+}
+
+void Budget::settle(int64_t tokens, const Usage& usage) {
+  std::lock_guard lock(mutex_);
+  entered_ -= tokens;
+  used_.asked += usage.asked;
+  used_.answered += usage.answered;
+  used_.estimated |= usage.estimated;
+}
+
+std::optional<std::chrono::milliseconds> Budget::left(std::chrono::steady_clock::time_point now) const {
+  std::lock_guard lock(mutex_);
+  if (!limits_.seconds) return std::nullopt;
+  auto end = begun_.value_or(now) + std::chrono::seconds(*limits_.seconds);
+  return std::max(std::chrono::milliseconds(0), std::chrono::duration_cast<std::chrono::milliseconds>(end - now));
+}
+
+Usage Budget::used() const {
+  std::lock_guard lock(mutex_);
+  return used_;
+}
+
+base::Result<Limits> parse_limits(std::string_view text) {
+  Limits limits;
+  Words words("LLM0003", "--budget");
+  words.number("tokens", [&](double n) { limits.tokens = static_cast<int64_t>(n); });
+  words.number("requests", [&](double n) { limits.requests = static_cast<int64_t>(n); });
+  words.number("seconds", [&](double n) { limits.seconds = static_cast<int64_t>(n); });
+  if (auto wrong = words.read(text)) return *wrong;
+  return limits;
+}
+
+}  // namespace ptxlab::llm

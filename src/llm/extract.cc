@@ -1,0 +1,315 @@
+#include "llm/extract.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+
+namespace ptxlab::llm {
+namespace {
+
+using base::Severity;
+
+base::Finding finding(const char* code, Severity severity, uint32_t line, std::string message, std::string hint) {
+  base::Place place;
+  place.file = kAnswerFile;
+  place.line = line;
+  return {code, severity, place, std::move(message), std::move(hint), {}};
+}
+base::Finding error(const char* code, uint32_t line, std::string message, std::string hint = "") {
+  return finding(code, Severity::error, line, std::move(message), std::move(hint));
+}
+
+constexpr const char* kWanted =
+    "an answer holds the whole module in one ```ptx block, and a changed plan in one ```toml block";
+
+bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
+
+// PTX without its comments, in which what a block is shows best.
+std::string without_comments(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size();) {
+    if (text.substr(i, 2) == "//") {
+      i = std::min(text.find('\n', i), text.size());
+    } else if (text.substr(i, 2) == "/*") {
+      size_t end = text.find("*/", i + 2);
+      i = end == text.npos ? text.size() : end + 2;
+    } else {
+      out.push_back(text[i++]);
+    }
+  }
+  return out;
+}
+
+bool opens_a_module(std::string_view text) {
+  std::string code = without_comments(text);
+  size_t first = code.find_first_not_of(" \t\r\n");
+  return first != code.npos && code.compare(first, 8, ".version") == 0;
+}
+
+// A word that only CUDA or C++ for the host has.
+std::optional<std::string_view> host_word(const std::string& code) {
+  constexpr std::array<std::string_view, 10> kWords = {"__global__",   "#include",       "cudaMalloc", "cudaMemcpy",
+                                                       "cudaLaunch",   "cuLaunchKernel", "<<<",        "int main(",
+                                                       "asm volatile", "import torch"};
+  for (auto word : kWords) {
+    if (code.find(word) != code.npos) return word;
+  }
+  return std::nullopt;
+}
+
+constexpr bool unmarked(std::string_view language) {
+  for (std::string_view known : {"", "asm", "assembly", "nasm", "text", "txt", "plaintext", "nvptx", "llvm"}) {
+    if (language == known) return true;
+  }
+  return false;
+}
+
+std::string name_of(const Block& block) {
+  return block.language.empty() ? "an unmarked block" : fmt::format("a block of {}", block.language);
+}
+
+// Some models write their thinking into the answer, drafts included; what counts comes behind it. An open one is an answer
+// that was cut while thinking: nothing of it counts. Thinking keeps its line ends, so that places stay true.
+std::string without_thinking(std::string_view text) {
+  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
+  size_t first = text.find_first_not_of(" \t\r\n");
+  size_t close = text.find(kClose);
+  bool opened = first != text.npos && text.substr(first).starts_with(kOpen);
+  if (!opened && close == text.npos) return std::string(text);
+  // Chat templates often open the thinking in the question, so that the answer has its end alone.
+  size_t end = close == text.npos ? text.size() : close + kClose.size();
+  std::string lines;
+  for (char c : text.substr(0, end)) {
+    if (c == '\n') lines.push_back(c);
+  }
+  return lines + std::string(text.substr(end));
+}
+
+// The question, where the answer begins with it, is no part of the answer.
+std::string without_echo(std::string_view text, const Question& question, bool& echoed) {
+  size_t at = question.user.empty() ? text.npos : text.find(question.user);
+  echoed = at != text.npos;
+  if (!echoed) return std::string(text);
+  std::string lines;
+  for (char c : text.substr(0, at + question.user.size())) {
+    if (c == '\n') lines.push_back(c);
+  }
+  return lines + std::string(text.substr(at + question.user.size()));
+}
+
+std::string first_prose(std::string_view text) {
+  constexpr size_t kMost = 160;
+  bool fenced = false;
+  while (!text.empty()) {
+    size_t end = text.find('\n');
+    auto line = text.substr(0, end);
+    text = end == text.npos ? std::string_view() : text.substr(end + 1);
+    line.remove_prefix(std::min(line.find_first_not_of(" \t#*>-"), line.size()));
+    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '*')) line.remove_suffix(1);
+    if (line.starts_with("```") || line.starts_with("~~~")) {
+      fenced = !fenced;
+      continue;
+    }
+    if (fenced || line.empty()) continue;
+    std::string idea;
+    for (char c : line) idea.push_back(static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c);
+    if (idea.size() <= kMost) return idea;
+    size_t cut = kMost;
+    while (cut > 0 && (static_cast<unsigned char>(idea[cut]) & 0xc0) == 0x80) --cut;
+    return idea.substr(0, cut) + " ...";
+  }
+  return "";
+}
+
+class Extraction {
+ public:
+  Extraction(const Reply& reply, const Question& question) : reply_(reply) {
+    text_ = without_thinking(without_echo(reply.text, question, echoed_));
+    blocks_ = fenced_blocks(text_);
+    out_.idea = first_prose(text_);
+  }
+
+  Extracted run() {
+    if (reply_.ill_formed) {
+      say(error("LLM0025", 0, "the answer holds bytes that are not UTF-8, so its code cannot be trusted", ""));
+    } else if (blank(reply_.text)) {
+      say(error("LLM0022", 0, "the answer is empty", kWanted));
+    } else if (const Block* ptx = choose()) {
+      take(*ptx);
+      plan();
+      leftovers(ptx);
+    }
+    if (base::has_error(out_.findings)) {
+      out_.ptx.clear();
+      out_.plan.reset();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  void say(base::Finding finding) { out_.findings.push_back(std::move(finding)); }
+
+  // The one block that is the candidate; else says why there is none.
+  const Block* choose() {
+    std::vector<const Block*> marked, modules;
+    for (const auto& block : blocks_) {
+      if (block.language == "ptx") marked.push_back(&block);
+      if (unmarked(block.language) && opens_a_module(block.text)) modules.push_back(&block);
+    }
+    auto& chosen = marked.empty() ? modules : marked;
+    if (chosen.empty()) {
+      none();
+      return nullptr;
+    }
+    for (const Block* other : chosen) {
+      if (other->text == chosen.front()->text) continue;
+      say(error("LLM0021", other->line,
+                fmt::format("{} blocks of PTX that differ: which one is meant is not for us to choose", chosen.size()),
+                kWanted));
+      return nullptr;
+    }
+    if (marked.empty()) {
+      say(finding("LLM0028", Severity::warning, chosen.front()->line,
+                  fmt::format("{} that holds a PTX module was taken as one", name_of(*chosen.front())),
+                  "mark it ```ptx"));
+    }
+    return chosen.front();
+  }
+
+  void none() {
+    for (const auto& block : blocks_) {
+      if (block.language == "toml") continue;
+      if (auto word = host_word(block.text)) {
+        return say(error("LLM0023", block.line,
+                         fmt::format("{} holds host code ('{}') and no PTX", name_of(block), *word),
+                         "a candidate is PTX and a launch plan; who launches it is not its affair"));
+      }
+      if (!unmarked(block.language)) {
+        return say(error("LLM0026", block.line, fmt::format("{} where PTX is wanted", name_of(block)), kWanted));
+      }
+    }
+    if (reply_.cut) return say(cut(0));
+    if (echoed_) return say(error("LLM0027", 1, "the question came back, and no block of PTX behind it", kWanted));
+    say(error("LLM0020", 0, "the answer holds no block of PTX", kWanted));
+  }
+
+  base::Finding cut(uint32_t line) const {
+    return error("LLM0024", line,
+                 reply_.cut ? "the answer was cut at the limit of its tokens" : "the block of PTX does not end",
+                 "--model-settings answer_tokens=N allows longer answers");
+  }
+
+  void take(const Block& block) {
+    std::string code = without_comments(block.text);
+    if (!block.closed) {
+      // Models forget the last fence; a module whose braces all close was not cut.
+      if (reply_.cut || !whole(code)) return say(cut(block.line));
+      auto forgotten = cut(block.line);
+      forgotten.severity = Severity::warning;
+      forgotten.message += ", but its module does";
+      forgotten.hint = "end it with ```";
+      say(std::move(forgotten));
+    }
+    if (blank(code)) return say(error("LLM0022", block.line, "the block of PTX is empty", kWanted));
+    if (auto word = host_word(code)) {
+      return say(error("LLM0023", block.line, fmt::format("the block of PTX holds host code: '{}'", *word),
+                       "a candidate is PTX and a launch plan; who launches it is not its affair"));
+    }
+    out_.ptx = block.text;
+  }
+
+  static bool whole(const std::string& code) {
+    auto opened = std::count(code.begin(), code.end(), '{');
+    return opened > 0 && opened == std::count(code.begin(), code.end(), '}');
+  }
+
+  void plan() {
+    const Block* found = nullptr;
+    for (const auto& block : blocks_) {
+      if (block.language != "toml") continue;
+      if (found && found->text != block.text)
+        return say(error("LLM0021", block.line,
+                         "two blocks of toml that differ: which plan is meant is not for us to choose", kWanted));
+      found = &block;
+    }
+    if (!found) return;
+    if (!found->closed) return say(cut(found->line));
+    if (blank(found->text))
+      return say(error("LLM0022", found->line, "the block of toml is empty", "leave it out to keep the plan"));
+    out_.plan = found->text;
+  }
+
+  void leftovers(const Block* ptx) {
+    for (const auto& block : blocks_) {
+      if (block.language == "ptx" || block.language == "toml" || &block == ptx || unmarked(block.language)) continue;
+      say(finding("LLM0029", Severity::warning, block.line, fmt::format("{} was left aside", name_of(block)),
+                  "a candidate is PTX and a launch plan alone"));
+    }
+  }
+
+  const Reply& reply_;
+  std::string text_;
+  bool echoed_ = false;
+  std::vector<Block> blocks_;
+  Extracted out_;
+};
+
+struct Fence {
+  char mark = 0;
+  size_t length = 0, indent = 0;
+  std::string_view info;
+};
+
+std::optional<Fence> fence_in(std::string_view line) {
+  Fence fence;
+  fence.indent = std::min(line.find_first_not_of(" \t"), line.size());
+  auto rest = line.substr(fence.indent);
+  if (rest.empty() || (rest[0] != '`' && rest[0] != '~')) return std::nullopt;
+  fence.mark = rest[0];
+  fence.length = std::min(rest.find_first_not_of(fence.mark), rest.size());
+  if (fence.length < 3) return std::nullopt;
+  fence.info = rest.substr(fence.length);
+  // ```code``` in one line is no fence.
+  if (fence.mark == '`' && fence.info.find('`') != fence.info.npos) return std::nullopt;
+  return fence;
+}
+
+std::string language_of(std::string_view info) {
+  size_t begin = std::min(info.find_first_not_of(" \t{."), info.size());
+  size_t end = std::min(info.find_first_of(" \t\r,}", begin), info.size());
+  std::string language(info.substr(begin, end - begin));
+  for (char& c : language) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
+  return language;
+}
+
+}  // namespace
+
+std::vector<Block> fenced_blocks(std::string_view markdown) {
+  std::vector<Block> blocks;
+  std::optional<Fence> open;
+  for (uint32_t number = 1; !markdown.empty(); ++number) {
+    size_t end = markdown.find('\n');
+    auto line = markdown.substr(0, end);
+    markdown = end == markdown.npos ? std::string_view() : markdown.substr(end + 1);
+    auto fence = fence_in(line);
+    if (!open) {
+      if (!fence) continue;
+      open = fence;
+      blocks.push_back({language_of(fence->info), "", number, false});
+    } else if (fence && fence->mark == open->mark && fence->length >= open->length && blank(fence->info)) {
+      blocks.back().closed = true;
+      open.reset();
+    } else {
+      // Lines of an indented block lose its indentation, as far as they have it.
+      size_t indent = std::min(open->indent, std::min(line.find_first_not_of(" \t"), line.size()));
+      blocks.back().text.append(line.substr(indent)).push_back('\n');
+    }
+  }
+  return blocks;
+}
+
+Extracted extract(const Reply& reply, const Question& question) { return Extraction(reply, question).run(); }
+
+}  // namespace ptxlab::llm

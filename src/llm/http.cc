@@ -1,0 +1,193 @@
+#include "llm/http.h"
+
+#include <fcntl.h>
+#include <httplib.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace ptxlab::llm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A write to a connection that the other side has closed raises SIGPIPE, and a library must not end its program. The
+// signal is held back for this thread alone and dropped if it came.
+class NoSigpipe {
+ public:
+  NoSigpipe() {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoSigpipe() {
+    timespec none{};
+    if (!was_pending_)
+      while (sigtimedwait(&pipe_, nullptr, &none) == SIGPIPE) {
+      }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoSigpipe(const NoSigpipe&) = delete;
+  NoSigpipe& operator=(const NoSigpipe&) = delete;
+
+ private:
+  sigset_t pipe_, before_;
+  bool was_pending_ = false;
+};
+
+// Ends an exchange from outside when its time is up. The library's own time-outs start anew with every byte, in headers
+// and in the TLS handshake too, so a server that drips would hold it for ever. Shutting the socket down wakes whatever
+// waits on it; a duplicate of the descriptor keeps its number from being given to somebody else meanwhile.
+class Watchdog {
+ public:
+  Watchdog(Clock::time_point deadline, const std::function<bool()>& stop)
+      : deadline_(deadline), stop_(stop), thread_([this] { watch(); }) {}
+  ~Watchdog() {
+    {
+      std::lock_guard lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+    for (int socket : sockets_) close(socket);
+  }
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+  void guard(int socket) {
+    std::lock_guard lock(mutex_);
+    int copy = fcntl(socket, F_DUPFD_CLOEXEC, 0);
+    if (copy >= 0) sockets_.push_back(copy);
+    if (late_ || stopped_) shutdown(socket, SHUT_RDWR);
+  }
+  bool late() const { return ended(late_); }
+  bool stopped() const { return ended(stopped_); }
+
+ private:
+  bool ended(const bool& flag) const {
+    std::lock_guard lock(mutex_);
+    return flag;
+  }
+  void watch() {
+    std::unique_lock lock(mutex_);
+    while (!done_) {
+      wake_.wait_until(lock, std::min(deadline_, Clock::now() + std::chrono::milliseconds(100)));
+      if (done_) return;
+      late_ = Clock::now() >= deadline_;
+      stopped_ = !late_ && stop_ && stop_();
+      if (!late_ && !stopped_) continue;
+      for (int socket : sockets_) shutdown(socket, SHUT_RDWR);
+      return;
+    }
+  }
+
+  Clock::time_point deadline_;
+  const std::function<bool()>& stop_;
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false, late_ = false, stopped_ = false;
+  std::vector<int> sockets_;
+  std::thread thread_;  // last: it uses the others
+};
+
+HttpOutcome::End end_of(httplib::Error error, bool timed_out) {
+  switch (error) {
+    case httplib::Error::Success: return HttpOutcome::End::answered;
+    case httplib::Error::SSLConnection:
+    case httplib::Error::SSLLoadingCerts:
+    case httplib::Error::SSLServerVerification: return HttpOutcome::End::tls;
+    case httplib::Error::Read: return timed_out ? HttpOutcome::End::silent : HttpOutcome::End::closed;
+    case httplib::Error::Write: return HttpOutcome::End::closed;
+    default: return HttpOutcome::End::unreachable;  // the library's enumeration grows with its versions
+  }
+}
+
+}  // namespace
+
+HttpOutcome post(const HttpRequest& request, std::string_view authorization, const HttpLimits& limits,
+                 const std::function<bool()>& stop) {
+  HttpOutcome outcome;
+  auto start = Clock::now();
+  Url origin = request.url;
+  origin.path.clear();
+  httplib::Client client(origin.text());
+  client.set_follow_location(false);
+  client.set_keep_alive(false);
+  client.set_tcp_nodelay(true);
+  client.set_url_encode(false);
+  client.set_connection_timeout(limits.connect);
+  client.set_read_timeout(limits.read);
+  client.set_write_timeout(limits.read);
+
+  httplib::Request sent;
+  sent.method = "POST";
+  sent.path = request.url.path + request.path;
+  sent.body = request.body;
+  sent.set_header("Content-Type", "application/json");
+  sent.set_header("Accept", "application/json");
+  sent.set_header("Accept-Encoding", "identity");
+  sent.set_header("User-Agent", "ptxlab");
+  for (const auto& [name, value] : request.headers) sent.set_header(name, value);
+  if (!authorization.empty()) sent.set_header("Authorization", std::string(authorization));
+  auto last_byte = start;
+  sent.response_handler = [&](const httplib::Response& response) {
+    last_byte = Clock::now();
+    outcome.status = response.status;
+    outcome.content_type = response.get_header_value("Content-Type");
+    outcome.retry_after = response.get_header_value("Retry-After");
+    outcome.location = response.get_header_value("Location");
+    return true;
+  };
+  bool too_large = false;
+  sent.content_receiver = [&](const char* data, size_t length, uint64_t, uint64_t) {
+    last_byte = Clock::now();
+    too_large = outcome.body.size() + length > limits.body;
+    if (!too_large) outcome.body.append(data, length);
+    return !too_large;
+  };
+
+  NoSigpipe no_sigpipe;
+  Watchdog watchdog(start + limits.whole, stop);
+  client.set_socket_options([&](auto socket) { watchdog.guard(socket); });
+  auto result = client.send(sent);
+  auto end = Clock::now();
+  outcome.took = std::chrono::duration_cast<std::chrono::milliseconds>(end - start);
+  // The library tells a closed connection and a silent one alike.
+  bool silent = end - last_byte >= limits.read - std::chrono::milliseconds(50);
+  if (too_large) {
+    outcome.end = HttpOutcome::End::too_large;
+  } else if (result) {
+    outcome.end = HttpOutcome::End::answered;
+  } else if (watchdog.late()) {
+    outcome.end = HttpOutcome::End::late;
+  } else if (watchdog.stopped()) {
+    outcome.end = HttpOutcome::End::stopped;
+  } else {
+    outcome.end = end_of(result.error(), silent);
+  }
+  return outcome;
+}
+
+std::string_view describe(HttpOutcome::End end) {
+  switch (end) {
+    case HttpOutcome::End::answered: return "the server answered";
+    case HttpOutcome::End::unreachable: return "no connection: the server is not there, or refuses";
+    case HttpOutcome::End::tls: return "no secure connection: the server's certificate or protocol is not trusted";
+    case HttpOutcome::End::closed: return "the server closed the connection before its answer was whole";
+    case HttpOutcome::End::silent: return "the server fell silent";
+    case HttpOutcome::End::late: return "the answer was not there in time";
+    case HttpOutcome::End::too_large: return "the answer is larger than any that is taken";
+    case HttpOutcome::End::stopped: return "the request was given up";
+  }
+  return "";
+}
+
+}  // namespace ptxlab::llm

@@ -1,0 +1,115 @@
+#include "llm/proposer.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "base/random.h"
+#include "base/thread_pool.h"
+#include "llm/extract.h"
+
+namespace ptxlab::llm {
+namespace {
+
+class ModelProposer final : public record::Proposer {
+ public:
+  ModelProposer(std::unique_ptr<Client> client, Template prompt)
+      : client_(std::move(client)), prompt_(std::move(prompt)) {}
+  std::string name() const override { return "openai:" + client_->model().name; }
+  bool learns() const override { return true; }
+
+  base::Result<Proposal> propose(const record::Brief& brief, int count) override {
+    if (count <= 0) return Proposal{};
+    ++turn_;
+    auto question = prompt_.fill(brief, client_->settings().context);
+    if (!question) return question.findings();
+    auto before = client_->used();
+    std::vector<std::optional<Client::Asked>> asked(static_cast<size_t>(count));
+    base::parallel_for(asked.size(), client_->settings().parallel, [&](size_t i) {
+      uint64_t seed = base::derive_seed(brief.seed, fmt::format("{} {} {}", name(), turn_, i));
+      asked[i] = client_->ask(*question, seed);
+    });
+    Proposal proposal = gathered(asked, *question);
+    const auto& url = client_->model().url;
+    if (turn_ == 1 && !client_->key().empty() && !url.https && !url.loopback()) {
+      proposal.findings.push_back({"LLM0006",
+                                   base::Severity::warning,
+                                   {url.text()},
+                                   "the key and the kernel go to this server unencrypted",
+                                   "https:// encrypts them; a server that wants no key needs none in PTXLAB_API_KEY",
+                                   {}});
+    }
+    auto used = client_->used();
+    proposal.usage = record::Usage{used.requests - before.requests, used.asked - before.asked,
+                                   used.answered - before.answered, used.estimated};
+    return proposal;
+  }
+
+ private:
+  Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const Question& question) {
+    Proposal proposal;
+    std::map<std::string, int> failures;  // by code
+    int unanswered = 0, unusable = 0;
+    for (auto& one : asked) {
+      ++number_;
+      if (one->exchange) proposal.exchanges.push_back(*std::move(one->exchange));
+      if (!one->reply) {
+        ++unanswered;
+        for (const auto& finding : one->reply.findings()) say_once(proposal.findings, finding);
+        continue;
+      }
+      auto candidate = candidate_of(*one->reply, question);
+      if (base::has_error(candidate.findings)) {
+        ++unusable;
+        for (const auto& finding : candidate.findings) {
+          if (finding.severity == base::Severity::error) ++failures[finding.code];
+        }
+      }
+      proposal.candidates.push_back(std::move(candidate));
+    }
+    if (unanswered) proposal.note = fmt::format("{} of {} questions were not answered", unanswered, asked.size());
+    if (unusable) {
+      std::vector<std::string> parts;
+      for (const auto& [code, times] : failures) parts.push_back(fmt::format("{} {}", times, code));
+      proposal.note += fmt::format("{}{} of {} answers held no candidate ({})", proposal.note.empty() ? "" : "; ",
+                                   unusable, proposal.candidates.size(), fmt::join(parts, ", "));
+    }
+    return proposal;
+  }
+
+  // The same trouble with every question is one trouble.
+  static void say_once(base::Findings& findings, const base::Finding& finding) {
+    bool said = std::any_of(findings.begin(), findings.end(), [&](const auto& other) {
+      return other.code == finding.code && (other.message == finding.message || finding.code == "LLM0014");
+    });
+    if (!said) findings.push_back(finding);
+  }
+
+  record::Candidate candidate_of(const Reply& reply, const Question& question) const {
+    auto extracted = extract(reply, question);
+    record::Candidate candidate;
+    candidate.ptx = std::move(extracted.ptx);
+    candidate.plan = std::move(extracted.plan);
+    candidate.proposer = name();
+    candidate.idea = extracted.idea.empty() ? "the model says nothing of it" : std::move(extracted.idea);
+    candidate.name = fmt::format("answer-{}", number_);
+    candidate.prompt = fmt::format("{}\n\n{}", question.system, question.user);
+    candidate.answer = reply.text;
+    candidate.findings = std::move(extracted.findings);
+    return candidate;
+  }
+
+  std::unique_ptr<Client> client_;
+  Template prompt_;
+  int turn_ = 0, number_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<record::Proposer> make_model_proposer(std::unique_ptr<Client> client, Template prompt) {
+  return std::make_unique<ModelProposer>(std::move(client), std::move(prompt));
+}
+
+}  // namespace ptxlab::llm
