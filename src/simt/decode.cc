@@ -38,6 +38,16 @@ uint64_t float_bits(const Operand& operand, isa::Type type) {
   return std::bit_cast<uint32_t>(static_cast<float>(value));
 }
 
+// What set writes where the comparison holds: for pairs, into each half.
+uint32_t truth_of(const Modifiers& m) {
+  switch (isa::info(m.type).element) {
+    case isa::Type::f32: return 0x3f800000;
+    case isa::Type::f16: return 0x3c00;
+    case isa::Type::bf16: return 0x3f80;
+    default: return isa::info(m.second).lanes == 2 ? 0xffff : ~uint32_t{0};
+  }
+}
+
 class FunctionDecoder {
  public:
   FunctionDecoder(const ptx::Module& module, Image& image, Code& code, const Variables& variables,
@@ -392,11 +402,11 @@ void FunctionDecoder::finish(const isa::Form& form, Op& op) {
     return;
   }
   op.flags = static_cast<uint8_t>((m.ftz ? kFlush : 0) | (m.sat ? kSaturate : 0) | (m.relu ? kRelu : 0) |
-                                  (m.nan ? kNanWins : 0));
+                                  (m.nan ? kNanWins : 0) | (m.oob ? kOutOfBounds : 0));
   if (opcode == "setp" || opcode == "set") {
     op.offset = m.relation;
     op.mode = static_cast<uint8_t>(m.combine);
-    if (opcode == "set") op.list = m.type == isa::Type::f32 ? 0x3f800000u : ~uint32_t{0};
+    if (opcode == "set") op.list = truth_of(m);
   } else if (opcode == "and" || opcode == "or") {
     op.mode = static_cast<uint8_t>(opcode == "and" ? Combine::conjunction : Combine::disjunction);
   } else if (opcode == "prmt" || opcode == "testp") {

@@ -135,6 +135,10 @@ uint64_t halves(const Lane& x) {
   uint64_t any = x.any();
   return ((any & 0xffff) ? 0xffff : 0) | ((any & 0xffff0000) ? 0xffff0000 : 0);
 }
+uint64_t words(const Lane& x) {
+  uint64_t any = x.any();
+  return ((any & low_bits(32)) ? low_bits(32) : 0) | ((any >> 32) ? low_bits(32) << 32 : 0);
+}
 uint64_t pack_halves(const Lane& x) { return (x.b() ? 0xffff : 0) | (x.a() ? 0xffff0000 : 0); }
 uint64_t sign_bits(const Lane& x) { return x.a() & x.all(); }
 
@@ -151,6 +155,26 @@ void compare(const Op& op, const Registers& r, LaneMask active) {
   uint32_t origin = origin_of(r, {op.a, op.b, op.c}, active);
   for (uint32_t d : {op.d, op.d2}) {
     r.taint[d] = (r.taint[d] & ~active) | (undefined & active);
+    set_origin(r, d, origin);
+  }
+}
+// Of pairs the low halves decide the first predicate, the high ones the second.
+void compare_halves(const Op& op, const Registers& r, LaneMask active) {
+  LaneMask c_undefined = r.taint[op.c], c = predicate(r, op.c) ^ (op.negate_c ? kAllLanes : 0), undefined[2] = {};
+  for (int l = 0; l < kLanes; ++l) {
+    uint64_t any = shadow_of(r, op.a, false, l) | shadow_of(r, op.b, false, l);
+    for (int half = 0; half < 2; ++half)
+      undefined[half] |= LaneMask{(any >> (16 * half) & 0xffff) != 0} << l;
+  }
+  uint32_t origin = origin_of(r, {op.a, op.b, op.c}, active);
+  for (int half = 0; half < 2; ++half) {
+    LaneMask u = undefined[half];
+    auto how = static_cast<Combine>(op.mode);
+    if (how == Combine::conjunction) u &= c | c_undefined;
+    if (how == Combine::disjunction) u &= ~c | c_undefined;
+    if (how != Combine::none) u |= c_undefined;
+    uint32_t d = half ? op.d2 : op.d;
+    r.taint[d] = (r.taint[d] & ~active) | (u & active);
     set_origin(r, d, origin);
   }
 }
@@ -173,8 +197,11 @@ Rule rule_for(Travel travel, const Modifiers& m) {
   if (m.type == isa::Type::pred) return predicates;
   bool floats = isa::is_float(m.type);
   switch (travel) {
-    case Travel::whole: return halved(m.type) ? apply<halves> : apply<whole>;
+    case Travel::whole:
+      if (m.type == isa::Type::f32x2) return apply<words>;
+      return halved(m.type) || (halved(m.second) && !floats) ? apply<halves> : apply<whole>;
     case Travel::upward:
+      if (m.type == isa::Type::f32x2) return apply<words>;
       if (halved(m.type)) return apply<halves>;
       return floats || m.sat || m.part == Part::hi || m.carry_out ? apply<whole> : apply<upward>;
     case Travel::bitwise: return apply<bitwise>;
@@ -194,7 +221,7 @@ Rule rule_for(Travel travel, const Modifiers& m) {
       return halved(m.type) && m.second == isa::Type::f32 ? apply<pack_halves> : apply<whole>;
     case Travel::halves: return apply<halves>;
     case Travel::pack_halves: return apply<pack_halves>;
-    case Travel::compare: return compare;
+    case Travel::compare: return halved(m.type) ? compare_halves : compare;
     case Travel::sign: return floats ? apply<sign_bits> : apply<upward>;
   }
   return apply<whole>;

@@ -359,8 +359,8 @@ TEST(Findings, LaunchesThatCannotBe) {
 
 TEST(Findings, UnsupportedInstructionsAreAllNamed) {
   auto checked = ptx::check(
-      ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry k()\n{\n  .reg .b64 %a;\n  mov.u64 %a, 0;\n"
-      "  add.f32x2 %a, %a, %a;\n  mul.f32x2 %a, %a, %a;\n  ret;\n}",
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k()\n{\n  .reg .b64 %a;\n  mov.u64 %a, 0;\n"
+      "  wgmma.fence.sync.aligned;\n  wgmma.commit_group.sync.aligned;\n  ret;\n}",
       "test.ptx");
   ASSERT_TRUE(checked.ok()) << base::render(checked.findings, checked.module.source);
   auto loaded = make_simt_engine()->load(checked.module);
@@ -373,8 +373,8 @@ TEST(Findings, UnsupportedInstructionsAreAllNamed) {
 
 TEST(Findings, OnlyEntriesThatAreLaunchedNeedHandlers) {
   auto checked = ptx::check(
-      ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry other()\n{\n  .reg .b64 %a;\n  mov.u64 %a, 0;\n"
-      "  add.f32x2 %a, %a, %a;\n  ret;\n}\n.visible .entry k()\n{\n  ret;\n}",
+      ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry other()\n{\n"
+      "  wgmma.fence.sync.aligned;\n  ret;\n}\n.visible .entry k()\n{\n  ret;\n}",
       "test.ptx");
   ASSERT_TRUE(checked.ok()) << base::render(checked.findings, checked.module.source);
   EXPECT_TRUE(make_simt_engine()->load(checked.module, std::vector<std::string>{"k"}).ok());

@@ -33,8 +33,9 @@ constexpr Word kWords[] = {
     {".approx", [](Modifiers& m) { m.approx = true; }},
     {".full", [](Modifiers& m) { m.full = true; }},
     {".NaN", [](Modifiers& m) { m.nan = true; }},
-    {".xorsign", [](Modifiers& m) { m.xorsign_abs = true; }},
-    {".abs", [](Modifiers& m) { m.xorsign_abs = true; }},
+    {".xorsign", [](Modifiers& m) { m.xorsign = true; }},
+    {".abs", [](Modifiers& m) { m.absolute = true; }},
+    {".oob", [](Modifiers& m) { m.oob = true; }},
     {".cc", [](Modifiers& m) { m.carry_out = true; }},
     {".wrap", [](Modifiers& m) { m.wrap = true; }},
     {".clamp", [](Modifiers& m) { m.wrap = false; }},
@@ -89,6 +90,7 @@ Modifiers modifiers_of(const isa::Form& form) {
   m.third = form.type(2);
   m.space = form.space();
   m.vector = static_cast<uint8_t>(form.vector_length());
+  for (const isa::OperandSpec& operand : form.row->operands) m.sources += !operand.destination;
   for (size_t i = 0; i < form.row->slots.size(); ++i) {
     if (form.taken[i] < 0) continue;
     const isa::Slot& slot = form.row->slots[i];

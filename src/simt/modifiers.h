@@ -28,9 +28,10 @@ struct Modifiers {
   uint8_t relation = 0;
   bool unsigned_relation = false;  // lo ls hi hs
   bool ftz = false, sat = false, satfinite = false, relu = false, approx = false, full = false;
-  bool nan = false, xorsign_abs = false, carry_out = false;
+  bool nan = false, xorsign = false, absolute = false, carry_out = false, oob = false;
   bool pack = false;                                      // cvt.pack
   bool wrap = false, left = false, shift_amount = false;  // shf, bfind
+  uint8_t sources = 0;                                    // operands of the row that are read
   bool d_wide = false, a_wide = false;                    // registers of 64 bits as first destination, first source
   // A modifier that changes a result and that no field here stands for: only handlers that look for it may take it.
   bool other = false;

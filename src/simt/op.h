@@ -63,7 +63,7 @@ enum class OpKind : uint8_t {
   branch,    // to `target`
 };
 
-enum FloatFlags : uint8_t { kFlush = 1, kSaturate = 2, kRelu = 4, kNanWins = 8 };
+enum FloatFlags : uint8_t { kFlush = 1, kSaturate = 2, kRelu = 4, kNanWins = 8, kOutOfBounds = 16 };
 
 struct Op {
   Lanewise lanewise = nullptr;

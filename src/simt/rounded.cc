@@ -106,9 +106,44 @@ T root(T a, T, T) {
   return std::sqrt(a);
 }
 
+// Pairs of f32 in 64 bits.
+template <float (*f)(float, float, float)>
+void directed_pairs(const Op& op, const Registers& r, LaneMask active) {
+  const float *a = lanes<float>(r, op.a), *b = lanes<float>(r, op.b), *c = lanes<float>(r, op.c);
+  auto* d = lanes<uint32_t>(r, op.d);
+  bool ftz = op.flags & kFlush;
+  for (int i = 0; i < 2 * kLanes; ++i) {
+    if (!(active >> (i / 2) & 1)) continue;
+    float result = in_mode<float>(op.modifiers->rounding, f, flush(a[i], ftz), flush(b[i], ftz), flush(c[i], ftz));
+    d[i] = std::bit_cast<uint32_t>(flush(canonical(result), ftz));
+  }
+}
+// Sums and products of halves with an f32 operand, which comes last: the halves are widened first.
+template <float (*f)(float, float, float)>
+void directed_mixed(const Op& op, const Registers& r, LaneMask active) {
+  const auto *a = lanes<uint32_t>(r, op.a), *b = lanes<uint32_t>(r, op.b);
+  const auto* c = lanes<float>(r, op.modifiers->sources == 3 ? op.c : op.b);
+  auto* d = lanes<uint32_t>(r, op.d);
+  bool brain = op.modifiers->second == isa::Type::bf16, sat = op.flags & kSaturate;
+  auto widen = [&](uint32_t h) {
+    auto half = static_cast<uint16_t>(h);
+    return brain ? base::bf16_to_float(half) : base::f16_to_float(half);
+  };
+  for (int l = 0; l < kLanes; ++l) {
+    if (!(active >> l & 1)) continue;
+    float result = op.modifiers->sources == 3
+                       ? in_mode<float>(op.modifiers->rounding, f, widen(a[l]), widen(b[l]), c[l])
+                       : in_mode<float>(op.modifiers->rounding, f, widen(a[l]), c[l], 0.0f);
+    d[l] = std::bit_cast<uint32_t>(saturate(canonical(result), sat));
+  }
+}
+
 template <float (*single)(float, float, float), double (*full)(double, double, double)>
 Lanewise select_directed(const Modifiers& m) {
-  if (m.other || m.rounding == Rounding::none || m.rounding == Rounding::nearest_away) return nullptr;
+  if (m.other || m.rounding == Rounding::nearest_away) return nullptr;
+  if (m.type == isa::Type::f32x2) return directed_pairs<single>;
+  if (m.type == isa::Type::f32 && m.second != isa::Type::none) return directed_mixed<single>;
+  if (m.rounding == Rounding::none) return nullptr;
   if (m.type == isa::Type::f32) return directed<float, single>;
   return m.type == isa::Type::f64 ? directed<double, full> : nullptr;
 }
