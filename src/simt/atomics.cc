@@ -14,6 +14,8 @@ namespace {
 
 uint64_t low_bits(int n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 1; }
 
+constexpr uint8_t kReturnsOld = 2;  // Op::mode, beside kStrong
+
 enum class AtomicOp : uint8_t {
   none,
   conjunction,
@@ -145,14 +147,84 @@ Flow atomic(Context& context, const Op& op, LaneMask active) {
   return Flow::next;
 }
 
+// An atomic of several elements, each atomic by itself, or of 128 bits at once: the registers of d (of atom), b and c stand
+// in the op's list one behind the other.
+Flow atomic_of_many(Context& context, const Op& op, LaneMask active) {
+  const Registers& r = context.registers;
+  auto kind = static_cast<AtomicOp>(op.flags);
+  bool returns = op.mode & kReturnsOld, swaps = kind == AtomicOp::swap;
+  uint32_t n = op.count / (1u + returns + swaps), element = op.bits / 8u, bytes = n * element;
+  const uint32_t* d = &context.frame.code->lists[op.list];
+  const uint32_t *b = returns ? d + n : d, *c = b + n;
+  isa::Type type = op.modifiers->type;
+  bool at_once = type == isa::Type::b128, flush = type == isa::Type::f32;
+  uint64_t old[kLanes][8] = {}, undefined[kLanes][8] = {};
+  bool ok = for_each_group(request_of(context, op, active, bytes, Intent::update), [&](const Group& group) {
+    Telling telling;
+    bool values = context.machine.wants(kAccessValues) && watched(context, op);
+    if (values) telling.before = telling.after = bytes_of(group, bytes);
+    auto turn = static_cast<int>(context.machine.random().below(kLanes));
+    for (int i = 0; i < kLanes; ++i) {
+      int l = (i + turn) % kLanes;
+      if (!(group.lanes >> l & 1)) continue;
+      uint8_t* at = group.at(l);
+      if (values) std::memcpy(telling.before.data() + size_t{bytes} * static_cast<size_t>(l), at, bytes);
+      bool differs = false;
+      for (uint32_t k = 0; k < n; ++k) {
+        std::memcpy(&old[l][k], at + k * element, element);
+        differs = differs || (swaps && old[l][k] != value_of(r, b[k], op.b_wide, l));
+      }
+      bool operand_undefined = false, old_undefined = false;
+      for (uint32_t k = 0; k < n && context.defined; ++k) {
+        uint64_t operand = shadow_of(r, b[k], op.b_wide, l) | (swaps ? shadow_of(r, c[k], op.b_wide, l) : 0);
+        if ((operand & low_bits(op.bits)) && !group.region->defined) context.machine.make_definedness(*group.region);
+        if (!group.region->defined) continue;
+        uint64_t defined = 0;
+        std::memcpy(&defined, group.defined_at(l) + k * element, element);
+        undefined[l][k] = ~defined & low_bits(op.bits);
+        operand_undefined = (operand & low_bits(op.bits)) != 0;
+        old_undefined = undefined[l][k] != 0 && kind != AtomicOp::exchange;
+        uint64_t now = operand_undefined || old_undefined ? 0 : ~uint64_t{0};
+        std::memcpy(group.defined_at(l) + k * element, &now, element);
+      }
+      for (uint32_t k = 0; k < n; ++k) {
+        uint64_t value = value_of(r, b[k], op.b_wide, l) & low_bits(op.bits), updated = value;
+        if (at_once) {
+          if (swaps) updated = differs ? old[l][k] : value_of(r, c[k], op.b_wide, l);
+        } else {
+          updated = atomic_result(kind, type, old[l][k], value, 0, flush);
+        }
+        std::memcpy(at + k * element, &updated, element);
+      }
+      if (values) std::memcpy(telling.after.data() + size_t{bytes} * static_cast<size_t>(l), at, bytes);
+    }
+    count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes, true);
+    if (watched(context, op)) tell(context, op, group, bytes, Intent::update, true, telling);
+  });
+  if (!ok) return Flow::fault;
+  for (uint32_t k = 0; returns && k < n; ++k) {
+    if (d[k] == kSinkSlot) continue;
+    LaneMask bad = 0;
+    for (LaneMask left = active; left; left &= left - 1) {
+      int l = std::countr_zero(left);
+      set_value(r, d[k], op.b_wide, l, old[l][k]);
+      set_shadow(r, d[k], op.b_wide, l, undefined[l][k]);
+      bad |= LaneMask{undefined[l][k] != 0} << l;
+    }
+    if (bad) set_origin(r, d[k], op.id + 1);
+  }
+  return Flow::next;
+}
+
 Step select_atomic(const isa::Form& form, const Modifiers& m, Op& op) {
-  if (!plain_space(m.space) || isa::bits_of(m.type) > 64 || form.vector_length() != 1) return nullptr;
-  if (form.has(".shared::cluster")) return nullptr;
+  if (!plain_space(m.space)) return nullptr;
   for (const AtomicWord& word : kAtomicWords)
     if (form.has(word.token)) op.flags = static_cast<uint8_t>(word.op);
   if (static_cast<AtomicOp>(op.flags) == AtomicOp::none) return nullptr;
   op.mode = kStrong;
-  return atomic;
+  if (form.vector_length() == 1 && m.type != isa::Type::b128) return atomic;
+  if (form.row->opcode == "atom") op.mode |= kReturnsOld;
+  return atomic_of_many;
 }
 
 }  // namespace

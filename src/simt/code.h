@@ -2,6 +2,7 @@
 // another; control flow is resolved to indices, and every operand to a slot of the frame's register file.
 #pragma once
 #include <deque>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -45,6 +46,7 @@ struct Code;
 struct Call {
   enum class Builtin : uint8_t { none, vprintf, assertfail } builtin = Builtin::none;
   const Code* callee = nullptr;
+  bool indirect = false;  // the callee's address lies in the op's `a`
   // Where the arguments lie in the caller's stack, or slots where they are registers.
   struct Value {
     bool in_stack = true;
@@ -88,7 +90,11 @@ struct Image {
   uint32_t static_shared = 0;             // bytes before the dynamic part
   std::vector<StackVariable> parameters;  // the entry's, in its .param space
   uint32_t parameter_bytes = 0;
+  std::map<uint64_t, const Code*> by_address;  // functions that calls through registers may reach
 };
+
+// Where a function lies: an address that is no data's. The same in every entry's image.
+uint64_t code_address(const ptx::Module& module, std::string_view name);
 
 // Where a module's variables lie.
 struct Variables {

@@ -62,6 +62,47 @@ Flow branch_indexed(Context& context, const Op& op, LaneMask active) {
   return Flow::jump;
 }
 
+Flow breakpoint(Context& context, const Op& op, LaneMask active) {
+  context.machine.report("RUN0017", base::Severity::error, context, op, active,
+                         fmt::format("brkpt executed, and no debugger is there; {}",
+                                     context.machine.thread_name(context.warp, std::countr_zero(active))));
+  return Flow::fault;
+}
+
+// --- the thread's stack ---
+
+Flow allocate(Context& context, const Op& op, LaneMask active) {
+  return context.machine.allocate_stack(context, op, active);
+}
+Flow save_stack(Context& context, const Op& op, LaneMask active) {
+  const Frame& frame = context.frame;
+  for (int l = 0; l < kLanes; ++l)
+    if (active >> l & 1)
+      set_value(context.registers, op.d, op.d_wide, l,
+                frame.stack_base + frame.code->stack_bytes + frame.dynamic[static_cast<size_t>(l)]);
+  context.registers.taint[op.d] &= ~active;
+  return Flow::next;
+}
+// Only what stacksave gave in the same call makes sense: less than now, and behind the frame.
+Flow restore_stack(Context& context, const Op& op, LaneMask active) {
+  Frame& frame = context.frame;
+  const Registers& r = context.registers;
+  for (LaneMask left = active; left; left &= left - 1) {
+    int l = std::countr_zero(left);
+    uint32_t& dynamic = frame.dynamic[static_cast<size_t>(l)];
+    uint64_t to = value_of(r, op.a, op.a_wide, l) - frame.stack_base - frame.code->stack_bytes;
+    if ((context.defined && (r.taint[op.a] >> l & 1)) || to > dynamic) {
+      context.machine.report("RUN0019", base::Severity::error, context, op, LaneMask{1} << l,
+                             fmt::format("restores a stack that this call has not saved; {}",
+                                         context.machine.thread_name(context.warp, l)),
+                             "stackrestore takes what stacksave gave in the same function");
+      return Flow::fault;
+    }
+    dynamic = static_cast<uint32_t>(to);
+  }
+  return Flow::next;
+}
+
 // --- fences, hints, clocks ---
 
 Flow fence(Context& context, const Op& op, LaneMask active) {
@@ -189,6 +230,30 @@ Step select_packing(const isa::Form& form, const Modifiers& m, Op&) {
   return form.row->operands[0].shape == isa::Shape::vector ? unpack : pack;
 }
 
+// mov.b128: the halves of the destination and of the source stand in the list.
+Flow move_pair(Context& context, const Op& op, LaneMask active) {
+  const Registers& r = context.registers;
+  const uint32_t* list = &context.frame.code->lists[op.list];
+  uint64_t value[2][kLanes], shadow[2][kLanes] = {};
+  for (int half = 0; half < 2; ++half)
+    for (int l = 0; l < kLanes; ++l) {
+      value[half][l] = value_of(r, list[2 + half], true, l);
+      if (context.defined) shadow[half][l] = shadow_of(r, list[2 + half], true, l);
+    }
+  uint32_t origin[2] = {r.origin[list[2]], r.origin[list[3]]};
+  for (int half = 0; half < 2; ++half) {
+    LaneMask tainted = 0;
+    for (LaneMask left = active; left; left &= left - 1) {
+      int l = std::countr_zero(left);
+      set_value(r, list[half], true, l, value[half][l]);
+      set_shadow(r, list[half], true, l, shadow[half][l]);
+      tainted |= LaneMask{shadow[half][l] != 0} << l;
+    }
+    if (tainted) set_origin(r, list[half], origin[half]);
+  }
+  return Flow::next;
+}
+
 // --- barriers ---
 
 Flow arrive(Context& context, const Op& op, LaneMask active) { return context.machine.arrive(context, op, active); }
@@ -215,6 +280,11 @@ const StepBinding* control_bindings() {
       {"exit", always<exit_lanes>},
       {"ret", always<return_lanes>},
       {"trap", always<trap>},
+      {"brkpt", always<breakpoint>},
+      {"alloca", always<allocate>},
+      {"stacksave", always<save_stack>},
+      {"stackrestore", always<restore_stack>},
+      {"mov128", always<move_pair>},
       {"call", always<call>},
       {"brx.idx", always<branch_indexed>},
       {"bar", select_barrier},

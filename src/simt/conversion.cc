@@ -24,6 +24,9 @@ std::optional<base::Format> format_of(Type type) {
     case Type::f32: return base::kF32;
     case Type::e4m3: return base::kE4m3;
     case Type::e5m2: return base::kE5m2;
+    case Type::e3m2: return base::kE3m2;
+    case Type::e2m3: return base::kE2m3;
+    case Type::e2m1: return base::kE2m1;
     default: return std::nullopt;
   }
 }
@@ -97,8 +100,25 @@ double integer_to_double(__int128 value, Rounding rounding) {
   return value == 0 ? 0.0 : sum;
 }
 
+// ue8m0: the powers of two from 2^-127 on; the sign of what becomes one is lost.
+double power_of(uint64_t word) {
+  auto exponent = static_cast<int>(word & 0xff);
+  return exponent == 0xff ? std::bit_cast<double>(uint64_t{0x7fffffffffffffff}) : std::ldexp(1.0, exponent - 127);
+}
+uint64_t to_power(double x, const Modifiers& m) {
+  if (x != x) return 0xff;
+  x = std::fabs(x);
+  int exponent = 0;
+  double fraction = std::isinf(x) ? 0 : std::frexp(x, &exponent);  // x = fraction * 2^exponent, fraction in [0.5, 1)
+  int biased = std::isinf(x) ? 0xff : x == 0 ? 0 : exponent - 1 + 127;
+  if (m.rounding == Rounding::up && x != 0 && !std::isinf(x) && fraction != 0.5) ++biased;
+  biased = biased < 0 ? 0 : biased > 0xff ? 0xff : biased;
+  return static_cast<uint64_t>(m.satfinite && biased == 0xff ? 0xfe : biased);
+}
+
 double float_of(uint64_t word, Type type, bool ftz) {
   if (type == Type::f64) return std::bit_cast<double>(word);
+  if (type == Type::ue8m0) return power_of(word);
   double x = base::widen(static_cast<uint32_t>(word & low_bits(isa::bits_of(type))), *format_of(type));
   return ftz && type == Type::f32 && std::fabs(x) < 0x1p-126 ? std::copysign(0.0, x) : x;
 }
@@ -115,6 +135,7 @@ uint64_t float_to_integer(double x, const Modifiers& m) {
 
 // To the bits of a floating type; `whole` is the exact source where that was an integer.
 uint64_t to_float(double x, const Modifiers& m, Type type) {
+  if (type == Type::ue8m0) return to_power(x, m);
   if (m.relu && x <= 0) x = 0;  // -0 becomes +0: an H200 does so
   if (m.sat) x = x > 0 ? (x < 1 ? x : 1) : 0;
   if (type == Type::f64) return x == x ? std::bit_cast<uint64_t>(x) : uint64_t{0x7fffffffffffffff};
@@ -179,9 +200,7 @@ void convert_packed(const Op& op, const Registers& r, LaneMask active) {
   }
 }
 
-Lanewise select_packed_conversion(const Modifiers& m) {
-  return isa::is_integer(m.type) && isa::bits_of(m.type) >= 8 ? convert_packed : nullptr;
-}
+Lanewise select_packed_conversion(const Modifiers& m) { return isa::is_integer(m.type) ? convert_packed : nullptr; }
 
 }  // namespace
 
@@ -190,7 +209,8 @@ Lanewise select_any_conversion(const Modifiers& m) {
   if (m.other) return nullptr;
   const isa::TypeInfo &to = isa::info(m.type), &from = isa::info(m.second);
   if (to.lanes == 1 && from.lanes == 1) return scalar_number(m.type) && scalar_number(m.second) ? convert : nullptr;
-  bool known = format_of(to.element) && format_of(from.element);
+  auto narrow_number = [](Type type) { return type == Type::ue8m0 || format_of(type).has_value(); };
+  bool known = narrow_number(to.element) && narrow_number(from.element);
   return known && to.lanes == 2 && (from.lanes == 2 || m.second == Type::f32) ? convert_pair : nullptr;
 }
 

@@ -66,9 +66,11 @@ class FunctionDecoder {
   void assign_stack();
   bool instruction(const ptx::Instruction& in, Op& op);
   bool operands(const ptx::Instruction& in, Op& op);
-  bool vector(const Operand& operand, isa::Type type, Op& op);
+  bool vector(const Operand& operand, isa::Type type, int lanes, Op& op);
   bool address(const Operand& operand, Op& op, uint32_t& base, int64_t& offset, bool& wide);
   bool call(const ptx::Instruction& in, Op& op);
+  const ptx::Directive* directive_at(const Operand& label) const;
+  const std::vector<ptx::Variable>& formals_of(const ptx::Directive& declared, bool parameters) const;
   bool branch_table(const ptx::Instruction& in, Op& op);
   bool move(const ptx::Instruction& in, Op& op);
   std::optional<uint32_t> slot_of(const Operand& operand, isa::Type type, bool& wide);
@@ -216,8 +218,8 @@ std::optional<uint32_t> FunctionDecoder::symbol_address(const Operand& operand, 
       if (function_.entry) return constant(image_.parameters[operand.symbol.index].offset + offset, wide);
       return stack_address(code_.parameters[operand.symbol.index].offset + offset, wide);
     case Where::return_parameter: return stack_address(code_.results[operand.symbol.index].offset + offset, wide);
-    case Where::unresolved:
-    case Where::function: break;
+    case Where::function: return constant(code_address(module_, module_.functions[operand.symbol.index].name), wide);
+    case Where::unresolved: break;
   }
   why_ = fmt::format("the address of '{}' has no meaning here", operand.name);
   return std::nullopt;
@@ -256,7 +258,7 @@ std::optional<uint32_t> FunctionDecoder::slot_of(const Operand& operand, isa::Ty
   return std::nullopt;
 }
 
-bool FunctionDecoder::vector(const Operand& operand, isa::Type type, Op& op) {
+bool FunctionDecoder::vector(const Operand& operand, isa::Type type, int lanes, Op& op) {
   // The vectors of an instruction follow one another in one list.
   if (op.count == 0) op.list = static_cast<uint32_t>(code_.lists.size());
   auto add = [&](const Operand& element) {
@@ -268,6 +270,11 @@ bool FunctionDecoder::vector(const Operand& operand, isa::Type type, Op& op) {
       op.b_wide = wide_type(reg.type);
       return true;
     }
+    if (element.kind == Operand::Kind::reg && isa::bits_of(function_.registers[element.id].type) > 64) {
+      for (uint32_t half : {0u, 2u}) code_.lists.push_back(register_slots_[element.id] + half);
+      op.b_wide = true;
+      return true;
+    }
     auto slot = slot_of(element, type, wide);
     if (!slot) return false;
     code_.lists.push_back(*slot);
@@ -277,6 +284,8 @@ bool FunctionDecoder::vector(const Operand& operand, isa::Type type, Op& op) {
   if (operand.kind == Operand::Kind::vector) {
     for (const Operand& element : operand.elements)
       if (!add(element)) return false;
+  } else if (operand.kind == Operand::Kind::sink) {
+    code_.lists.insert(code_.lists.end(), static_cast<size_t>(lanes), kSinkSlot);
   } else if (!add(operand)) {
     return false;
   }
@@ -357,8 +366,10 @@ bool FunctionDecoder::operands(const ptx::Instruction& in, Op& op) {
         return false;
       ++source;
       addressed = true;
-    } else if (operand.kind == Operand::Kind::vector || (s.shape == isa::Shape::vector)) {
-      if (!vector(operand, type, op)) return false;
+    } else if (operand.kind == Operand::Kind::vector || s.shape == isa::Shape::vector || isa::bits_of(type) > 64) {
+      // 128 bits are two registers of 64.
+      int lanes = in.form.operand_lanes(static_cast<int>(spec)) * (isa::bits_of(type) > 64 ? 2 : 1);
+      if (!vector(operand, type, lanes, op)) return false;
       if (s.destination) op.d_wide = op.b_wide;
       if (!s.destination) ++source;
     } else if (s.shape == isa::Shape::immediate) {
@@ -426,44 +437,64 @@ bool FunctionDecoder::branch_table(const ptx::Instruction& in, Op& op) {
   bool wide = false;
   if (in.operands.size() != 2 || in.operands[1].kind != Operand::Kind::label) return false;
   auto index = slot_of(in.operands[0], isa::Type::u32, wide);
-  int32_t at = function_.labels[in.operands[1].id].statement;
-  if (!index || at < 0) return false;
-  // The label stands in front of the .branchtargets directive.
+  const ptx::Directive* directive = directive_at(in.operands[1]);
+  if (!index || !directive) return false;
+  std::vector<uint32_t> targets;
+  for (const Operand& label : directive->targets) {
+    auto pc = target(label);
+    if (!pc) return false;
+    targets.push_back(*pc);
+  }
+  op.a = *index;
+  op.list = static_cast<uint32_t>(code_.branches.size());
+  code_.branches.push_back(std::move(targets));
+  return true;
+}
+
+// What stands behind a label that names a list or a prototype.
+const ptx::Directive* FunctionDecoder::directive_at(const Operand& label) const {
+  int32_t at = function_.labels[label.id].statement;
+  if (at < 0) return nullptr;
   for (size_t s = static_cast<size_t>(at) + 1; s < function_.body.size(); ++s) {
     if (std::holds_alternative<ptx::Label>(function_.body[s].what)) continue;
-    const auto* directive = std::get_if<ptx::Directive>(&function_.body[s].what);
-    if (!directive) return false;
-    std::vector<uint32_t> targets;
-    for (const Operand& label : directive->targets) {
-      auto pc = target(label);
-      if (!pc) return false;
-      targets.push_back(*pc);
-    }
-    op.a = *index;
-    op.list = static_cast<uint32_t>(code_.branches.size());
-    code_.branches.push_back(std::move(targets));
-    return true;
+    return std::get_if<ptx::Directive>(&function_.body[s].what);
   }
-  return false;
+  return nullptr;
+}
+
+// The parameters or results that a prototype declares, or that the first of the listed functions has.
+const std::vector<ptx::Variable>& FunctionDecoder::formals_of(const ptx::Directive& declared, bool parameters) const {
+  static const std::vector<ptx::Variable> kNone;
+  if (declared.targets.empty()) return parameters ? declared.parameters : declared.results;
+  const Operand& first = declared.targets[0];
+  if (first.kind != Operand::Kind::symbol || first.symbol.where != Where::function) return kNone;
+  const ptx::Function& function = module_.functions[first.symbol.index];
+  return parameters ? function.parameters : function.results;
 }
 
 bool FunctionDecoder::call(const ptx::Instruction& in, Op& op) {
   Call call;
   const ptx::Function* callee = nullptr;
+  const ptx::Directive* declared = nullptr;      // of a call through a register
   const Operand* lists[2] = {nullptr, nullptr};  // results, arguments
   for (const Operand& operand : in.operands) {
     if (operand.kind == Operand::Kind::list) {
-      lists[callee ? 1 : 0] = &operand;
+      lists[callee || call.indirect ? 1 : 0] = &operand;
     } else if (operand.kind == Operand::Kind::symbol && operand.symbol.where == Where::function) {
       callee = &module_.functions[operand.symbol.index];
       if (const ptx::Function* body = module_.function(callee->name)) callee = body;
-    } else if (!callee) {
-      why_ = "calls through a register are not executed";
-      return false;
+    } else if (operand.kind == Operand::Kind::reg) {
+      call.indirect = true;
+      op.a = *slot_of(operand, isa::Type::u64, op.a_wide);
+    } else if (operand.kind == Operand::Kind::label && call.indirect) {
+      declared = directive_at(operand);
     }
   }
-  if (!callee) return false;
-  if (callee->has_body) {
+  if (call.indirect && !declared) return false;
+  if (!call.indirect && !callee) return false;
+  if (call.indirect) {
+    // Who may be called is known when it is.
+  } else if (callee->has_body) {
     auto it = codes_.find(callee);
     if (it == codes_.end()) return false;
     call.callee = it->second;
@@ -478,7 +509,7 @@ bool FunctionDecoder::call(const ptx::Instruction& in, Op& op) {
   for (int which = 0; which < 2; ++which) {
     if (!lists[which]) continue;
     auto& values = which ? call.arguments : call.results;
-    const auto& formal = which ? callee->parameters : callee->results;
+    const auto& formal = call.indirect ? formals_of(*declared, which != 0) : which ? callee->parameters : callee->results;
     for (size_t i = 0; i < lists[which]->elements.size(); ++i) {
       const Operand& operand = lists[which]->elements[i];
       Call::Value value;
@@ -516,19 +547,23 @@ bool FunctionDecoder::instruction(const ptx::Instruction& in, Op& op) {
   };
   if (!in.operands.empty()) m.d_wide = register_wide(in.operands[0], wide_type(m.type));
   if (in.operands.size() > 1) m.a_wide = register_wide(in.operands[1], wide_type(m.second));
-  bool unpacks = row.opcode == "mov" && !in.operands.empty() &&
+  bool moves_pair = row.opcode == "mov" && m.type == isa::Type::b128;
+  bool unpacks = row.opcode == "mov" && !moves_pair && !in.operands.empty() &&
                  (in.operands[0].kind == Operand::Kind::vector || in.operands.back().kind == Operand::Kind::vector);
   bool clock = row.opcode == "mov" && in.operands.size() == 2 && in.operands[1].kind == Operand::Kind::special &&
                isa::special_registers()[in.operands[1].id].timing;
   code_.modifiers.push_back(m);
   op.modifiers = &code_.modifiers.back();
-  op.bits = static_cast<uint8_t>(isa::bits_of(m.type));
+  op.bits = static_cast<uint8_t>(std::min(isa::bits_of(m.type), 64));
   op.result_bits = op.bits;
   op.is_signed = isa::is_signed(m.type);
-  op.space = m.space;
-  if (unpacks || clock) {
+  op.space = m.space == isa::Space::shared_cluster ? isa::Space::shared : m.space;  // clusters have one CTA
+  if (unpacks || clock || moves_pair) {
     op.kind = OpKind::step;
-    op.step = find(control_bindings(), unpacks ? "mov{}" : "mov%clock")->select(in.form, m, op);
+    op.step = find(control_bindings(), unpacks      ? "mov{}"
+                                       : moves_pair ? "mov128"
+                                                    : "mov%clock")
+                  ->select(in.form, m, op);
   } else if (row.opcode == "bra") {
     op.kind = OpKind::branch;
   } else if (!bind(in.form, m, op)) {

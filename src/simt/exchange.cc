@@ -205,6 +205,19 @@ uint32_t reduce(uint8_t what, bool is_signed, uint32_t x, uint32_t y) {
   }
 }
 
+// redux of f32, as Op::flags says. A NaN loses against a number, or wins with .NaN; -0 lies below +0.
+enum FloatReduction : uint8_t { kOfFloats = 1, kOfMagnitudes = 2, kNanDecides = 4 };
+uint32_t reduce_floats(const Op& op, uint32_t x, uint32_t y) {
+  auto is_nan = [](uint32_t bits) { return (bits & 0x7fffffff) > 0x7f800000; };
+  if (is_nan(x) || is_nan(y)) {
+    if ((op.flags & kNanDecides) || (is_nan(x) && is_nan(y))) return 0x7fffffff;
+    return is_nan(x) ? y : x;
+  }
+  float a = std::bit_cast<float>(x), b = std::bit_cast<float>(y);
+  bool below = a != b ? a < b : x >> 31 > y >> 31;
+  return (op.mode == kMin) == below ? x : y;
+}
+
 // The result for lane `l`, whose fellows are `members`.
 uint64_t together(const Op& op, const Registers& r, LaneMask members, int l, bool& matches) {
   LaneMask p = predicate(r, op.a) ^ (op.negate_a ? kAllLanes : 0);
@@ -224,6 +237,14 @@ uint64_t together(const Op& op, const Registers& r, LaneMask members, int l, boo
     }
     matches = same == members;
     return op.mode == kMatchAny ? same : (matches ? members : 0);
+  }
+  if (op.flags & kOfFloats) {
+    uint32_t mask = op.flags & kOfMagnitudes ? 0x7fffffff : ~uint32_t{0};
+    const auto* a = lanes<uint32_t>(r, op.a);
+    uint32_t extreme = a[std::countr_zero(members)] & mask;
+    for (LaneMask left = members; left; left &= left - 1)
+      extreme = reduce_floats(op, extreme, a[std::countr_zero(left)] & mask);
+    return extreme;
   }
   auto total = static_cast<uint32_t>(value_of(r, op.a, false, std::countr_zero(members)));
   for (LaneMask left = members & (members - 1); left; left &= left - 1)
@@ -283,7 +304,8 @@ Step select_match(const isa::Form& form, const Modifiers&, Op& op) {
   return join_sync;
 }
 Step select_redux(const isa::Form& form, const Modifiers& m, Op& op) {
-  if (isa::is_float(m.type)) return nullptr;
+  if (isa::is_float(m.type))
+    op.flags = static_cast<uint8_t>(kOfFloats | (m.absolute ? kOfMagnitudes : 0) | (m.nan ? kNanDecides : 0));
   constexpr std::string_view kWords[] = {".and", ".or", ".xor", ".add", ".min", ".max"};
   for (size_t i = 0; i < std::size(kWords); ++i)
     if (form.has(kWords[i])) op.mode = static_cast<uint8_t>(kAnd + i);

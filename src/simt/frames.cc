@@ -155,8 +155,10 @@ bool Machine::grow_stack(Warp& warp, uint64_t bytes) {
 // The frame of `code` called from `call_pc` of `parent`: lanes that come by the same path share it, whenever they come.
 Frame* Machine::enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, const Code& code, LaneMask lanes_in) {
   Frame* frame = nullptr;
+  const uint64_t base = parent.stack_end();
   for (auto& f : warp.frames)
-    if (f->live && f->parent == &parent && f->call_pc == call_pc && f->code == &code) frame = f.get();
+    if (f->live && f->parent == &parent && f->call_pc == call_pc && f->code == &code && f->stack_base == base)
+      frame = f.get();
   if (!frame) {
     for (auto& f : warp.spare)
       if (f && f->code == &code) {
@@ -173,7 +175,8 @@ Frame* Machine::enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, con
     frame->call_pc = call_pc;
     frame->live = 0;
     frame->depth = parent.depth + 1;
-    frame->stack_base = parent.stack_base + parent.code->stack_bytes;
+    frame->stack_base = base;
+    frame->dynamic.fill(0);
     fill_specials(*frame, warp, cta, true);
   }
   if (memory_used_ > options_.memory_budget || !grow_stack(warp, frame->stack_base + code.stack_bytes)) return nullptr;
@@ -197,31 +200,118 @@ void Machine::leave(Warp& warp, Frame& frame, LaneMask lanes_out) {
 Flow Machine::call(Context& context, const Op& op, LaneMask active) {
   const Call& call = context.frame.code->calls[op.list];
   if (call.builtin != Call::Builtin::none) return call_builtin(context, op, call, active);
-  uint32_t pc = context.split.pc;
+  Frame& caller = context.frame;
+  bool ok = call.indirect ? call_by_address(context, op, call, active)
+                          : call_into(context, op, call, *call.callee, context.split.pc, active);
+  if (!ok) return Flow::fault;
+  if (context.split.frame == &caller) ++context.split.pc;  // whom the guard keeps from it
+  return Flow::jump;
+}
+
+// Each group of lanes that calls the same function goes its own way.
+bool Machine::call_by_address(Context& context, const Op& op, const Call& call, LaneMask active) {
+  const Registers& r = context.registers;
+  int lane = std::countr_zero(active);
+  if (context.defined && (r.taint[op.a] & active)) {
+    report("RUN0009", base::Severity::error, context, op, r.taint[op.a] & active,
+           fmt::format("the address of the function is undefined: {}; {}", origin_text(r, op.a),
+                       thread_name(context.warp, std::countr_zero(r.taint[op.a] & active))));
+    return false;
+  }
+  for (LaneMask left = active; left;) {
+    lane = std::countr_zero(left);
+    uint64_t address = value_of(r, op.a, op.a_wide, lane);
+    LaneMask same = 0;
+    for (int l = lane; l < kLanes; ++l)
+      if ((left >> l & 1) && value_of(r, op.a, op.a_wide, l) == address) same |= LaneMask{1} << l;
+    left &= ~same;
+    auto found = image_.by_address.find(address);
+    if (found == image_.by_address.end()) {
+      report("RUN0019", base::Severity::error, context, op, same,
+             fmt::format("calls address 0x{:x}, where no function lies; {}", address, thread_name(context.warp, lane)),
+             "the register has to hold what 'mov' or an initialised variable gives as a function's address");
+      return false;
+    }
+    const Code& code = *found->second;
+    if (code.parameters.size() != call.arguments.size() || code.results.size() != call.results.size()) {
+      report("RUN0019", base::Severity::error, context, op, same,
+             fmt::format("calls '{}', which has {} parameters and {} results, with {} and {}; {}", code.function->name,
+                         code.parameters.size(), code.results.size(), call.arguments.size(), call.results.size(),
+                         thread_name(context.warp, lane)));
+      return false;
+    }
+    if (!call_into(context, op, call, code, context.split.pc, same)) return false;
+  }
+  return true;
+}
+
+// Moves the lanes into `code`, as a split of their own unless they are all that the current one has.
+bool Machine::call_into(Context& context, const Op& op, const Call& call, const Code& code, uint32_t pc, LaneMask active) {
   if (context.frame.depth + 1 >= kMaxCallDepth) {
     report(
         "RUN0019", base::Severity::error, context, op, active,
         fmt::format("calls are nested {} deep; {}", kMaxCallDepth, thread_name(context.warp, std::countr_zero(active))),
         "a recursion without an end?");
-    return Flow::fault;
+    return false;
   }
   Frame& caller = context.frame;
-  Frame* callee = enter(context.cta, context.warp, caller, pc, *call.callee, active);
+  Frame* callee = enter(context.cta, context.warp, caller, pc, code, active);
   if (!callee) {
     report("RUN0020", base::Severity::error, context, op, active,
            fmt::format("the thread stacks outgrow the memory budget of {} bytes", options_.memory_budget));
-    return Flow::fault;
+    return false;
   }
   for (size_t i = 0; i < call.arguments.size(); ++i)
     for (int l = 0; l < kLanes; ++l)
       if (active >> l & 1)
         copy_lane(context.warp, actual(caller, call.arguments[i]),
-                  formal(*callee, call.callee->parameters, call.callee->parameter_slots, i), l, context.defined);
+                  formal(*callee, code.parameters, code.parameter_slots, i), l, context.defined);
   Split& inside = active == context.split.mask ? context.split : fork(context.warp, context.split, active, 0);
-  if (&inside != &context.split) ++context.split.pc;
   inside.frame = callee;
   inside.pc = 0;
-  return Flow::jump;
+  return true;
+}
+
+// alloca: each lane's bytes lie behind its frame and what it has allocated before.
+Flow Machine::allocate_stack(Context& context, const Op& op, LaneMask active) {
+  const Registers& r = context.registers;
+  Frame& frame = context.frame;
+  if (context.defined && (r.taint[op.a] & active)) {
+    report("RUN0009", base::Severity::error, context, op, r.taint[op.a] & active,
+           fmt::format("the size is undefined: {}", origin_text(r, op.a)));
+    return Flow::fault;
+  }
+  const uint64_t alignment = std::max<uint64_t>(static_cast<uint64_t>(op.offset), 8);
+  const uint64_t base = frame.stack_base + frame.code->stack_bytes;
+  uint64_t starts[kLanes], end = 0;
+  for (LaneMask left = active; left; left &= left - 1) {
+    int l = std::countr_zero(left);
+    uint64_t size = value_of(r, op.a, op.a_wide, l);
+    starts[l] = (base + frame.dynamic[static_cast<size_t>(l)] + alignment - 1) / alignment * alignment;
+    if (size > kMaxThreadStack || starts[l] + size > kMaxThreadStack) {
+      report("RUN0020", base::Severity::error, context, op, active,
+             fmt::format("allocates {} bytes of local memory: a thread has at most {}; {}", size, kMaxThreadStack,
+                         thread_name(context.warp, l)));
+      return Flow::fault;
+    }
+    end = std::max(end, starts[l] + size);
+  }
+  if (!grow_stack(context.warp, end)) {
+    report("RUN0020", base::Severity::error, context, op, active,
+           fmt::format("the thread stacks outgrow the memory budget of {} bytes", options_.memory_budget));
+    return Flow::fault;
+  }
+  for (LaneMask left = active; left; left &= left - 1) {
+    int l = std::countr_zero(left);
+    uint64_t size = value_of(r, op.a, op.a_wide, l);
+    frame.dynamic[static_cast<size_t>(l)] = static_cast<uint32_t>(starts[l] + size - base);
+    if (context.defined)
+      std::memset(context.warp.stack_defined.data() + static_cast<uint64_t>(l) * context.warp.stack_capacity + starts[l], 0,
+                  size);
+    set_value(r, op.d, op.d_wide, l, starts[l]);
+  }
+  r.taint[op.d] &= ~active;
+  return Flow::next;
 }
 
 Flow Machine::give_back(Context& context, const Op&, LaneMask active) {

@@ -18,6 +18,36 @@ void for_each_symbol(const ptx::Operand& operand, const std::function<void(const
   for (const ptx::Operand& element : operand.elements) for_each_symbol(element, visit);
 }
 
+bool calls_through_register(const ptx::Instruction& in) {
+  if (!in.form.row || !in.form.row->effects.call) return false;
+  return std::any_of(in.operands.begin(), in.operands.end(),
+                     [](const ptx::Operand& operand) { return operand.kind == ptx::Operand::Kind::reg; });
+}
+
+// The functions whose address the module takes anywhere: in code other than a call's target, or in a variable.
+std::vector<const ptx::Function*> addressed_functions(const ptx::Module& module) {
+  std::vector<const ptx::Function*> found;
+  auto add = [&](std::string_view name) {
+    const ptx::Function* function = module.function(name);
+    if (function && function->has_body && std::find(found.begin(), found.end(), function) == found.end())
+      found.push_back(function);
+  };
+  for (const ptx::Variable& v : module.variables)
+    if (v.init)
+      for (const auto& element : v.init->elements)
+        if (!element.symbol.empty()) add(element.symbol);
+  for (const ptx::Function& function : module.functions)
+    for (const ptx::Statement& statement : function.body) {
+      const ptx::Instruction* in = statement.instruction();
+      if (!in || !in->form.row || in->form.row->effects.call) continue;
+      for (const ptx::Operand& operand : in->operands)
+        for_each_symbol(operand, [&](const ptx::Operand& symbol) {
+          if (symbol.symbol.where == Where::function) add(module.functions[symbol.symbol.index].name);
+        });
+    }
+  return found;
+}
+
 // The functions that `entry` reaches, itself first, and the shared variables that they use.
 std::vector<const ptx::Function*> reachable(const ptx::Module& module, const ptx::Function& entry,
                                             std::vector<const ptx::Variable*>& shared) {
@@ -30,6 +60,9 @@ std::vector<const ptx::Function*> reachable(const ptx::Module& module, const ptx
     for (const ptx::Statement& statement : function.body) {
       const ptx::Instruction* in = statement.instruction();
       if (!in) continue;
+      if (calls_through_register(*in))
+        for (const ptx::Function* callee : addressed_functions(module))
+          if (std::find(found.begin(), found.end(), callee) == found.end()) found.push_back(callee);
       for (const ptx::Operand& operand : in->operands) {
         for_each_symbol(operand, [&](const ptx::Operand& symbol) {
           if (symbol.symbol.where == Where::module_variable &&
@@ -69,6 +102,12 @@ void lay_out_shared(const std::vector<const ptx::Variable*>& variables, Image& i
 
 }  // namespace
 
+uint64_t code_address(const ptx::Module& module, std::string_view name) {
+  for (size_t i = 0; i < module.functions.size(); ++i)
+    if (module.functions[i].name == name) return kCodeWindow + 64 * (i + 1);
+  return 0;
+}
+
 std::vector<StackVariable> layout(const std::vector<ptx::Variable>& variables, uint32_t& end) {
   std::vector<StackVariable> out;
   uint64_t at = 0;
@@ -94,6 +133,7 @@ std::unique_ptr<Image> decode(const ptx::Module& module, const ptx::Function& en
     image->codes.push_back(std::make_unique<Code>());
     image->codes.back()->function = function;
     codes[function] = image->codes.back().get();
+    if (!function->entry) image->by_address[code_address(module, function->name)] = image->codes.back().get();
   }
   for (auto& code : image->codes) decode_function(module, *image, *code, variables, codes, unsupported);
   return image;

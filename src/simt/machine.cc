@@ -215,7 +215,7 @@ const Region* Machine::find_region(Context& context, isa::Space space, uint64_t 
       Region& r = stack_region_;
       r.data = context.warp.stack.data();
       r.defined = context.defined ? context.warp.stack_defined.data() : nullptr;
-      r.bytes = context.frame.stack_base + context.frame.code->stack_used;
+      r.bytes = context.frame.local_end();
       r.lane_stride = context.warp.stack_capacity;
       r.space = space == isa::Space::local ? isa::Space::local : isa::Space::param;
       return &r;
@@ -252,7 +252,7 @@ std::string Machine::describe(const Context& context, isa::Space space, uint64_t
     case isa::Space::param: return window("kernel's parameters", parameters_.size());
     case isa::Space::local:
     case isa::Space::param_func:
-      return window("thread's local memory", context.frame.stack_base + context.frame.code->stack_used);
+      return window("thread's local memory", context.frame.local_end());
     default: break;
   }
   return address >= kVariableBase && variables_.memory.count() ? variables_.memory.describe(address, bytes)
@@ -335,6 +335,7 @@ void Machine::start_warp(Cta& cta, Warp& warp) {
   if (fresh) warp.frames.push_back(new_frame(code));
   Frame& frame = *warp.frames[0];
   frame.live = warp.alive;
+  frame.dynamic.fill(0);
   reset_registers(frame, kAllLanes);
   // Lanes that do not exist are never looked at; taking them for defined keeps the fast path.
   for (uint32_t s = 0; s < code.register_end && warp.exists != kAllLanes; ++s) frame.registers.taint[s] &= warp.exists;

@@ -1,6 +1,7 @@
 // The state of a running launch: CTAs one after another, their warps, and each warp's lanes grouped in splits. A split is a
 // set of lanes at one pc of one frame; splits come from divergence and meet again when they stand at the same place.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <deque>
 #include <map>
@@ -20,6 +21,7 @@ namespace ptxlab::simt {
 
 inline constexpr uint32_t kMaxCallDepth = 64;
 inline constexpr uint32_t kCtaBarriers = 16;
+inline constexpr uint64_t kMaxThreadStack = uint64_t{512} << 10;  // of hardware
 
 // A function's registers for the lanes of a warp that got there by the same path of calls.
 struct Frame {
@@ -29,6 +31,15 @@ struct Frame {
   LaneMask live = 0;
   uint64_t stack_base = 0;
   uint32_t depth = 0;
+  std::array<uint32_t, kLanes> dynamic{};  // bytes that alloca has put behind the frame, by lane
+  uint64_t stack_end() const {
+    return stack_base + code->stack_bytes + (*std::max_element(dynamic.begin(), dynamic.end()) + 15) / 16 * 16;
+  }
+  // Where what may be touched ends.
+  uint64_t local_end() const {
+    uint32_t most = *std::max_element(dynamic.begin(), dynamic.end());
+    return stack_base + (most ? code->stack_bytes + most : code->stack_used);
+  }
   Registers registers;
   std::unique_ptr<uint8_t[]> storage;
 };
@@ -178,6 +189,7 @@ class Machine {
   Split& fork(Warp& warp, Split& from, LaneMask lanes, uint32_t pc);  // takes `lanes` out of `from`
   void lanes_ended(Context& context, const Op& op, LaneMask lanes);
   Flow call(Context& context, const Op& op, LaneMask active);
+  Flow allocate_stack(Context& context, const Op& op, LaneMask active);
   Flow give_back(Context& context, const Op& op, LaneMask active);
   Flow arrive(Context& context, const Op& op, LaneMask active);
 
@@ -211,6 +223,8 @@ class Machine {
   bool grow_stack(Warp& warp, uint64_t bytes);
   Frame* enter(Cta& cta, Warp& warp, Frame& parent, uint32_t call_pc, const Code& code, LaneMask lanes);
   void leave(Warp& warp, Frame& frame, LaneMask lanes);
+  bool call_by_address(Context& context, const Op& op, const Call& call, LaneMask active);
+  bool call_into(Context& context, const Op& op, const Call& call, const Code& code, uint32_t pc, LaneMask active);
   Flow call_builtin(Context& context, const Op& op, const Call& call, LaneMask active);
   // scheduler.cc
   void run_warps();

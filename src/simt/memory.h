@@ -26,6 +26,7 @@ inline constexpr uint64_t kVariableBase = uint64_t{0x4000} << 32;
 inline constexpr uint64_t kSharedWindow = uint64_t{0x7f40} << 32;
 inline constexpr uint64_t kLocalWindow = uint64_t{0x7f50} << 32;
 inline constexpr uint64_t kParamWindow = uint64_t{0x7f60} << 32;
+inline constexpr uint64_t kCodeWindow = uint64_t{0x7f70} << 32;
 inline constexpr uint64_t kWindowBytes = uint64_t{1} << 32;
 
 // Zeroed bytes whose pages are made when they are first touched: a launch of a few CTAs over buffers of gigabytes costs what

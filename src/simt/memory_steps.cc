@@ -252,11 +252,11 @@ Flow store(Context& context, const Op& op, LaneMask active) {
 
 Step select_load(const isa::Form& form, const Modifiers& m, Op& op) {
   op.mode = strong(form) ? kStrong : 0;
-  return plain_space(m.space) && isa::bits_of(m.type) <= 64 ? load : nullptr;
+  return plain_space(m.space) ? load : nullptr;
 }
 Step select_store(const isa::Form& form, const Modifiers& m, Op& op) {
   op.mode = strong(form) ? kStrong : 0;
-  return plain_space(m.space) && isa::bits_of(m.type) <= 64 ? store : nullptr;
+  return plain_space(m.space) ? store : nullptr;
 }
 // Hints about caches change no value.
 Flow ignore(Context&, const Op&, LaneMask) { return Flow::next; }
@@ -270,6 +270,28 @@ Flow make_policy(Context& context, const Op& op, LaneMask active) {
 }
 Step select_policy(const isa::Form&, const Modifiers&, Op&) { return make_policy; }
 
+// Throws away what a line of the cache holds: it is undefined from here on.
+Flow discard(Context& context, const Op& op, LaneMask active) {
+  constexpr uint32_t kLine = 128;
+  bool ok = for_each_group(request_of(context, op, active, kLine, Intent::write), [&](const Group& group) {
+    Telling telling;
+    if (context.machine.wants(kAccessValues)) telling.before = telling.after = bytes_of(group, kLine);
+    if (context.defined && !group.region->defined) context.machine.make_definedness(*group.region);
+    for (int l = 0; l < kLanes && group.region->defined; ++l)
+      if (group.lanes >> l & 1) std::memset(group.defined_at(l), 0, kLine);
+    if (watched(context, op)) tell(context, op, group, kLine, Intent::write, false, telling);
+  });
+  return ok ? Flow::next : Flow::fault;
+}
+Step select_discard(const isa::Form&, const Modifiers& m, Op& op) {
+  op.space = m.space == isa::Space::none ? isa::Space::generic : m.space;
+  return discard;
+}
+
+bool is_constant(Context& context, const Op& op, uint64_t address) {
+  const Region* region = context.machine.find_region(context, isa::Space::generic, address, op.id);
+  return region && region->space == isa::Space::constant;
+}
 Flow is_in_space(Context& context, const Op& op, LaneMask active) {
   const Registers& r = context.registers;
   LaneMask in = 0;
@@ -277,10 +299,12 @@ Flow is_in_space(Context& context, const Op& op, LaneMask active) {
     uint64_t address = value_of(r, op.a, op.a_wide, l);
     bool is = false;
     switch (op.modifiers->space) {
-      case isa::Space::shared: is = address - kSharedWindow < kWindowBytes; break;
+      case isa::Space::shared:
+      case isa::Space::shared_cluster: is = address - kSharedWindow < kWindowBytes; break;
       case isa::Space::local: is = address - kLocalWindow < kWindowBytes; break;
       case isa::Space::param: is = address - kParamWindow < kWindowBytes; break;
-      case isa::Space::global: is = address < kSharedWindow; break;
+      case isa::Space::global: is = address < kSharedWindow && !is_constant(context, op, address); break;
+      case isa::Space::constant: is = is_constant(context, op, address); break;
       default: break;
     }
     in |= LaneMask{is} << l;
@@ -290,9 +314,7 @@ Flow is_in_space(Context& context, const Op& op, LaneMask active) {
   r.taint[op.d] = (r.taint[op.d] & ~active) | (r.taint[op.a] & active);
   return Flow::next;
 }
-Step select_isspacep(const isa::Form&, const Modifiers& m, Op&) {
-  return m.space == isa::Space::constant || m.space == isa::Space::shared_cluster ? nullptr : is_in_space;
-}
+Step select_isspacep(const isa::Form&, const Modifiers&, Op&) { return is_in_space; }
 
 }  // namespace
 
@@ -305,6 +327,7 @@ const StepBinding* memory_bindings() {
       {"prefetch", select_ignore},
       {"prefetchu", select_ignore},
       {"applypriority", select_ignore},
+      {"discard", select_discard},
       {"createpolicy", select_policy},
       {nullptr, nullptr},
   };

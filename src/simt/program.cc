@@ -37,6 +37,7 @@ void make_variables(const ptx::Module& module, Variables& variables) {
         if (module.variables[k].name == element.symbol && variables.allocation[k] >= 0)
           bits = variables.memory.allocation(static_cast<size_t>(variables.allocation[k])).address +
                  static_cast<uint64_t>(element.offset);
+      if (!element.symbol.empty() && module.function(element.symbol)) bits = code_address(module, element.symbol);
       if (element.mask) bits = (bits & element.mask) >> __builtin_ctzll(element.mask);
       if (at + size <= to.bytes) std::memcpy(to.data.data() + at, &bits, std::min<uint64_t>(size, 8));
       at += size;

@@ -271,8 +271,15 @@ void convert_address(const Op& op, const Registers& r, LaneMask active) {
   for (int l = 0; l < kLanes; ++l)
     if (active >> l & 1) d[l] = to_generic ? a[l] + base : a[l] - base;
 }
+// An address of 32 bits loses the upper ones of its window.
+void convert_short_address(const Op& op, const Registers& r, LaneMask active) {
+  const auto* a = lanes<uint32_t>(r, op.a);
+  auto* d = lanes<uint32_t>(r, op.d);
+  for (int l = 0; l < kLanes; ++l)
+    if (active >> l & 1) d[l] = a[l];
+}
 Lanewise select_cvta(const Modifiers& m) {
-  if (m.type != isa::Type::u64 || m.space == isa::Space::shared_cluster) return nullptr;
+  if (m.type == isa::Type::u32) return convert_short_address;
   return m.other ? convert_address<false> : convert_address<true>;  // the other word is .to
 }
 
@@ -280,7 +287,8 @@ Lanewise select_cvta(const Modifiers& m) {
 
 uint64_t window_base(isa::Space space) {
   switch (space) {
-    case isa::Space::shared: return kSharedWindow;
+    case isa::Space::shared:
+    case isa::Space::shared_cluster: return kSharedWindow;
     case isa::Space::local: return kLocalWindow;
     case isa::Space::param: return kParamWindow;
     default: return 0;  // global and constant addresses are generic ones

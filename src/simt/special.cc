@@ -44,6 +44,8 @@ uint64_t component_of(const launch::Dim3& dim, int component) {
 std::optional<Special> special_named(std::string_view name) {
   for (size_t i = 0; i < std::size(kNames); ++i)
     if (kNames[i] == name) return static_cast<Special>(i);
+  for (std::string_view prefix : {"%envreg", "%reserved_smem_offset", "%current_graph_exec"})
+    if (name.starts_with(prefix)) return Special::zero;
   return std::nullopt;
 }
 
@@ -78,7 +80,8 @@ uint64_t special_value(Special which, int component, const SpecialContext& conte
     case Special::cluster_nctaid: return component < 3 ? 1 : 0;
     case Special::cluster_ctarank: return 0;
     case Special::cluster_nctarank: return 1;
-    case Special::is_explicit_cluster: return 0;
+    case Special::is_explicit_cluster:
+    case Special::zero: return 0;
     case Special::total_smem_size:
     case Special::aggr_smem_size: return context.shared_bytes;
     case Special::dynamic_smem_size: return context.launch.shared_bytes;

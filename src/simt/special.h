@@ -40,6 +40,7 @@ enum class Special : uint8_t {
   globaltimer,
   globaltimer_lo,
   globaltimer_hi,
+  zero,  // %envreg, %reserved_smem_offset, %current_graph_exec: what a plain launch without a driver's extras has
 };
 
 std::optional<Special> special_named(std::string_view name);
