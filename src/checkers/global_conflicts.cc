@@ -88,7 +88,7 @@ class GlobalConflicts : public simt::Observer {
     return *last_;
   }
   std::string name(const simt::Access& access, int lane, uint64_t address) const;
-  base::Finding describe(const Conflict& conflict) const;
+  base::Finding describe(const ConflictGroup& group) const;
 
   RaceDetector detector_;
   const ptx::Module* module_ = nullptr;
@@ -135,17 +135,18 @@ std::string GlobalConflicts::name(const simt::Access& access, int lane, uint64_t
 
 base::Findings GlobalConflicts::findings() const {
   base::Findings out;
-  for (const auto& [key, conflict] : detector_.conflicts()) out.push_back(describe(conflict));
+  for (const ConflictGroup& group : detector_.groups()) out.push_back(describe(group));
   return out;
 }
 
-base::Finding GlobalConflicts::describe(const Conflict& conflict) const {
+base::Finding GlobalConflicts::describe(const ConflictGroup& group) const {
+  const Conflict& conflict = *group.first;
   base::Finding finding = pair_finding(detector_, conflict, *module_);
   const char* what = "";
   std::tie(finding.code, what) = kind_of(conflict);
   finding.message = fmt::format("{}: {} and {}{} both reach {}, and {}", what, conflict.earlier_name,
                                 conflict.later_name, conflict.between_ctas ? "" : " of " + conflict.cta_name,
-                                conflict.what, pair_text(detector_, conflict, *module_));
+                                conflict.what, pair_text(detector_, group, *module_));
   finding.hint = hint_for(conflict);
   return finding;
 }

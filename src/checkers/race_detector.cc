@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstring>
+#include <tuple>
 
+#include "analysis/cfg.h"
 #include "checkers/traffic_lines.h"
 
 namespace ptxlab::checkers {
@@ -247,6 +249,31 @@ void RaceDetector::report(ConflictKind kind, ThreadId other, uint16_t other_site
   }
 }
 
+std::vector<ConflictGroup> RaceDetector::groups() const {
+  std::vector<ConflictGroup> out;
+  std::map<std::tuple<ConflictKind, bool, uint16_t, std::string>, size_t> index;
+  for (const auto& [key, conflict] : conflicts_) {
+    auto stores = [&](uint16_t site) {
+      const std::string& word = sites_[site].instruction->words.front();
+      return word != "ld" && word != "ldu";
+    };
+    const uint16_t store = stores(conflict.earlier_site) ? conflict.earlier_site : conflict.later_site;
+    const uint16_t other = store == conflict.earlier_site ? conflict.later_site : conflict.earlier_site;
+    auto [at, fresh] = index.try_emplace(
+        {conflict.kind, conflict.between_ctas, store, conflict.what.substr(conflict.what.find('\'') + 1)}, out.size());
+    if (fresh) {
+      out.push_back({&conflict, {}});
+    } else {
+      out[at->second].more.push_back(sites_[other].instruction->line);
+    }
+  }
+  for (ConflictGroup& group : out) {
+    std::sort(group.more.begin(), group.more.end());
+    group.more.erase(std::unique(group.more.begin(), group.more.end()), group.more.end());
+  }
+  return out;
+}
+
 void RaceDetector::launch_begin(const launch::ResolvedLaunch& launch) {
   grid_ = launch.grid;
   block_ = launch.block;
@@ -259,7 +286,41 @@ std::string RaceDetector::thread_name(ThreadId thread) const {
 
 std::string RaceDetector::cta_name(uint32_t cta) const { return fmt::format("CTA {}", triple(cta, grid_)); }
 
-std::string pair_text(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {
+namespace {
+
+bool is_cta_barrier(const ptx::Instruction& instruction) {
+  const std::string& word = instruction.words.front();
+  return (word == "bar" || word == "barrier") && (instruction.words.size() < 2 || instruction.words[1] != ".warp");
+}
+
+// Where a barrier stands between two accesses of one loop, it is the way back that lacks one: "; the barrier at line 29
+// does not order the way back of the loop at lines 26 to 35".
+std::string loop_text(const simt::Site& a, const simt::Site& b) {
+  if (a.function != b.function || !a.function) return "";
+  const uint32_t first = std::min(a.statement, b.statement), second = std::max(a.statement, b.statement);
+  const ptx::Instruction* barrier = nullptr;
+  for (uint32_t i = first + 1; i < second; ++i) {
+    const ptx::Instruction* between = a.function->body[i].instruction();
+    if (between && !between->words.empty() && is_cta_barrier(*between)) barrier = between;
+  }
+  if (!barrier) return "";
+  const analysis::Cfg cfg(*a.function);
+  uint32_t loop = cfg.loop_of(cfg.block_of(first));
+  while (loop != analysis::kNone && !cfg.loops()[loop].contains(cfg.block_of(second))) loop = cfg.loops()[loop].parent;
+  if (loop == analysis::kNone) return "";
+  uint32_t from = ~0u, to = 0;
+  for (uint32_t block : cfg.loops()[loop].blocks)
+    for (uint32_t i = cfg.blocks()[block].begin; i < cfg.blocks()[block].end; ++i)
+      if (const ptx::Instruction* inside = a.function->body[i].instruction())
+        from = std::min(from, inside->line), to = std::max(to, inside->line);
+  return fmt::format("; the barrier at line {} does not order the way back of the loop at lines {} to {}",
+                     barrier->line, from, to);
+}
+
+}  // namespace
+
+std::string pair_text(const RaceDetector& detector, const ConflictGroup& group, const ptx::Module& module) {
+  const Conflict& conflict = *group.first;
   const simt::Site& a = detector.site(conflict.earlier_site);
   const simt::Site& b = detector.site(conflict.later_site);
   std::string out;
@@ -271,7 +332,14 @@ std::string pair_text(const RaceDetector& detector, const Conflict& conflict, co
     out = fmt::format("nothing orders the first's {} and the second's {}", access_name(module, *a.instruction),
                       access_name(module, *b.instruction));
   }
-  return conflict.count == 1 ? out : fmt::format("{}; {} times in all", out, conflict.count);
+  if (!conflict.between_ctas) out += loop_text(a, b);
+  if (conflict.count > 1) out += fmt::format("; {} times in all", conflict.count);
+  if (group.more.empty()) return out;
+  const size_t shown = std::min<size_t>(group.more.size(), 4);
+  return fmt::format("{}; so {} {} more (line{} {}{})", out, group.more.size() == 1 ? "does" : "do", group.more.size(),
+                     group.more.size() == 1 ? "" : "s",
+                     fmt::join(group.more.begin(), group.more.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+                     shown < group.more.size() ? " ..." : "");
 }
 
 base::Finding pair_finding(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {

@@ -57,6 +57,11 @@ struct Conflict {
   uint64_t count = 0;  // granules
 };
 
+struct ConflictGroup {
+  const Conflict* first = nullptr;
+  std::vector<uint32_t> more;  // lines of the other instructions that meet the same store in the same way
+};
+
 class RaceDetector {
  public:
   // Names an address for messages; called once for each conflict that is new.
@@ -93,7 +98,8 @@ class RaceDetector {
       writes_ ? write(*cell, address_, granule, skipped + at) : read(*cell);
     }
   }
-  const std::map<std::array<uint32_t, 3>, Conflict>& conflicts() const { return conflicts_; }
+  // What has been found, one group a storing instruction, kind and variable: an unrolled loop has many loads, and one mend.
+  std::vector<ConflictGroup> groups() const;
   const simt::Site& site(uint16_t index) const { return sites_[index]; }
 
  private:
@@ -187,7 +193,7 @@ class RaceDetector {
 };
 
 // "the store at line 41 (tile.cu:12) and the load at line 57 (tile.cu:18) are not ordered; 992 times in all"
-std::string pair_text(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module);
+std::string pair_text(const RaceDetector& detector, const ConflictGroup& group, const ptx::Module& module);
 // A finding placed at the pair's later line; code, message and hint are the caller's.
 base::Finding pair_finding(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module);
 

@@ -66,7 +66,7 @@ class SharedRaces : public simt::Observer {
   };
 
   std::string name(const simt::Access& access, int lane, uint64_t address) const;
-  base::Finding describe(const Conflict& conflict) const;
+  base::Finding describe(const ConflictGroup& group) const;
 
   RaceDetector detector_;
   const ptx::Module* module_ = nullptr;
@@ -111,18 +111,19 @@ std::string SharedRaces::name(const simt::Access&, int, uint64_t address) const 
 
 base::Findings SharedRaces::findings() const {
   base::Findings out;
-  for (const auto& [key, conflict] : detector_.conflicts()) out.push_back(describe(conflict));
+  for (const ConflictGroup& group : detector_.groups()) out.push_back(describe(group));
   return out;
 }
 
-base::Finding SharedRaces::describe(const Conflict& conflict) const {
+base::Finding SharedRaces::describe(const ConflictGroup& group) const {
+  const Conflict& conflict = *group.first;
   const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
   base::Finding finding = pair_finding(detector_, conflict, *module_);
   finding.code = same_instruction ? kSameInstruction : kRace;
   finding.message =
       fmt::format("{}: {} and {} of {} both reach {}, and {}",
                   same_instruction ? "lanes of one store disagree" : "shared memory race", conflict.earlier_name,
-                  conflict.later_name, conflict.cta_name, conflict.what, pair_text(detector_, conflict, *module_));
+                  conflict.later_name, conflict.cta_name, conflict.what, pair_text(detector_, group, *module_));
   if (same_instruction) {
     finding.hint = "let one lane store, give each lane its own place, or use an atomic";
   } else if (conflict.kind == ConflictKind::atomic_plain) {

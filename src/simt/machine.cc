@@ -93,7 +93,16 @@ std::string Machine::line_of(uint32_t op_id) const {
 std::string Machine::origin_text(const Registers& registers, uint32_t slot) const {
   uint32_t origin = registers.origin[slot];
   if (origin == 0) return "it comes from a register that was never written";
-  return fmt::format("it comes from {}", line_of(origin - 1));
+  auto read = undefined_reads_.find(origin - 1);
+  return fmt::format("it comes from {}{}", line_of(origin - 1), read == undefined_reads_.end() ? "" : read->second);
+}
+
+void Machine::undefined_read(const Context& context, const Op& op, isa::Space space, int lane, uint64_t address,
+                             uint32_t bytes) {
+  auto [at, fresh] = undefined_reads_.try_emplace(op.id);
+  if (!fresh) return;
+  at->second = fmt::format(" ({} read {} bytes without a defined value, {})", thread_name(context.warp, lane), bytes,
+                           describe(context, space, address, bytes));
 }
 
 void Machine::report(const char* code, base::Severity severity, const Context&, const Op& op, LaneMask lanes_hit,

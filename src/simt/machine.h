@@ -165,6 +165,9 @@ class Machine {
   bool seen(const char* code, const Op& op, LaneMask lanes);
   std::string thread_name(const Warp& warp, int lane) const;
   std::string origin_text(const Registers& registers, uint32_t slot) const;
+  // A load found undefined bits: the first such place of an instruction is kept for origin_text.
+  void undefined_read(const Context& context, const Op& op, isa::Space space, int lane, uint64_t address,
+                      uint32_t bytes);
   Site site(const Op& op) const;
   bool wants(uint32_t events) const { return (events_ & events) != 0; }
   void notify(const Access& access);
@@ -267,6 +270,7 @@ class Machine {
     uint64_t first, total;  // threads
   };
   std::map<std::pair<std::string, uint32_t>, Reported> reported_;  // by code and Op::id
+  std::unordered_map<uint32_t, std::string> undefined_reads_;      // by Op::id
   size_t left_out_ = 0;
   uint32_t shared_bytes_ = 0;
   uint64_t clock_ = 0;

@@ -72,6 +72,9 @@ void load_definedness(Context& context, const Op& op, const Shape& shape, const 
     if (!(group.lanes >> l & 1)) continue;
     uint64_t word = shape.wide ? defined[l] : reinterpret_cast<uint32_t*>(defined)[l];
     set_shadow(r, slot, shape.wide, l, ~word & counted);
+    if (~word & counted)
+      context.machine.undefined_read(context, op, group.region->space, l, group.addresses[l] + t.element,
+                                     shape.element);
   }
   set_origin(r, slot, op.id + 1);
 }
@@ -116,7 +119,7 @@ void account(Context& context, const Op& op, const Region& region, const FastAcc
 }
 
 // The shadows of a fast load that met undefined bits.
-void fill_shadows(Context& context, const Op& op, const Shape& shape, const FastAccess& access) {
+void fill_shadows(Context& context, const Op& op, const Region& region, const Shape& shape, const FastAccess& access) {
   uint64_t counted = shape.sign ? ~uint64_t{0} : low_bits(op.bits);
   for (uint32_t k = 0; k < shape.count; ++k) {
     for (int l = 0; l < kLanes; ++l) {
@@ -127,6 +130,9 @@ void fill_shadows(Context& context, const Op& op, const Shape& shape, const Fast
           shape.element);
       if (shape.sign && (defined >> (op.bits - 1) & 1)) defined |= ~low_bits(op.bits);
       set_shadow(context.registers, access.slots[k], shape.wide, l, ~defined & counted);
+      if (~defined & counted)
+        context.machine.undefined_read(context, op, region.space, l, access.places[l] - access.bias + k * shape.element,
+                                       shape.element);
     }
     set_origin(context.registers, access.slots[k], op.id + 1);
   }
@@ -144,7 +150,7 @@ Flow load(Context& context, const Op& op, LaneMask active) {
     if (fast == Fast::done) {
       for (uint32_t k = 0; k < shape.count; ++k) r.taint[access.slots[k]] = 0;
     } else if (fast == Fast::undefined) {
-      fill_shadows(context, op, shape, access);
+      fill_shadows(context, op, *region, shape, access);
     }
     if (fast != Fast::refused) {
       account(context, op, *region, access, bytes, false);
