@@ -78,7 +78,7 @@ class Mender {
     if (site.is(Code::bad_number)) return mend_number(site);
     if (!site.instruction) return {};
     if (Edits edits = mend_operand(site); !edits.empty()) return edits;
-    auto [uses, added] = uses_.try_emplace(site.function, *site.function);
+    auto [uses, added] = uses_.try_emplace(site.function, module_, *site.function);
     return mend_words(site, uses->second);
   }
 

@@ -50,9 +50,8 @@ std::vector<PtxVersion> versions_from(PtxVersion from) {
   return versions;
 }
 
-// The oldest target that today's ptxas takes: a module without one says nothing of what it needs, and whatever it does
-// need is added afterwards.
-constexpr std::string_view kOldestTarget = "sm_75";
+// The oldest target that today's ptxas takes: a module for it runs on every GPU since.
+constexpr uint16_t kOldestTarget = 75;
 constexpr PtxVersion kPlainVersion = 80;
 
 Edits bad_target(const Site& site) {
@@ -98,6 +97,21 @@ void add_gates(const Site& site, std::vector<Gate>& gates) {
   }
 }
 
+// What every instruction of the module needs.
+std::vector<Gate> all_gates(const Module& module) {
+  std::vector<Gate> gates;
+  for (const Function& function : module.functions) {
+    for (const Statement& statement : function.body) {
+      const Instruction* instruction = statement.instruction();
+      if (!instruction || !instruction->form.row) continue;
+      Gate gate = instruction->form.gate();
+      bool asks = gate.ptx_since || gate.sm_since || gate.only_on;
+      if (asks && std::find(gates.begin(), gates.end(), gate) == gates.end()) gates.push_back(gate);
+    }
+  }
+  return gates;
+}
+
 // The lowest version that, on `target`, admits all gates.
 std::optional<PtxVersion> admitting(const std::vector<Gate>& gates, const Target& target, PtxVersion from) {
   for (PtxVersion version : versions_from(from)) {
@@ -107,6 +121,22 @@ std::optional<PtxVersion> admitting(const std::vector<Gate>& gates, const Target
     if (all) return version;
   }
   return std::nullopt;
+}
+
+// The oldest target on which everything in the module exists.
+std::optional<Target> target_for(const Module& module) {
+  std::vector<Gate> gates = all_gates(module);
+  size_t others = 0;
+  std::optional<Target> only;
+  for (const Target& target : isa::known_targets()) {
+    if (target.sm < kOldestTarget) continue;
+    auto version = admitting(gates, target, module.version);
+    if (!version || *version > module.version) continue;
+    if (target.suffix == 0) return target;
+    ++others;
+    only = target;
+  }
+  return others == 1 ? only : std::nullopt;
 }
 
 }  // namespace
@@ -120,9 +150,13 @@ Edits mend_header(const Site& site) {
     Heading heading = heading_of(source);
     auto target = isa::target_named(source.substr(heading.target.begin, heading.target.size()));
     PtxVersion version = std::max(kPlainVersion, target ? isa::first_version(*target) : PtxVersion{0});
+    if (target) version = admitting(all_gates(site.module), *target, version).value_or(version);
     return {{before, fmt::format(".version {}\n", spelt(version))}};
   }
-  if (site.is(Code::missing_target)) return {{before, fmt::format(".target {}\n", kOldestTarget)}};
+  if (site.is(Code::missing_target)) {
+    auto target = target_for(site.module);
+    return target ? Edits{{before, fmt::format(".target {}\n", target->name())}} : Edits{};
+  }
   if (site.is(Code::bad_target)) return bad_target(site);
   if (site.is(Code::bad_version)) return bad_version(site);
   if (site.is(Code::bad_address_size)) return {{site.span, "64"}};

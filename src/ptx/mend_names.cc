@@ -68,7 +68,7 @@ class FunctionNames {
     make_bank(group);
     if (!group.beyond) declare(group);
     if (group.names.size() == 1) rename_register(*group.names.begin());
-    if (group.base.empty()) rename_symbol(*group.names.begin());
+    if (group.names.size() == 1 && !group.names.begin()->starts_with('%')) rename_symbol(*group.names.begin());
     return chosen(group.findings);
   }
 
@@ -198,8 +198,15 @@ class FunctionNames {
   }
 
   void rename_register(std::string_view name) {
-    if (name[0] == '%')
-      for (const auto& special : isa::special_registers()) rename(name, special.name, name.size() >= 6 ? 2 : 1, 1);
+    if (name[0] == '%') {
+      for (const auto& special : isa::special_registers()) {
+        rename(name, special.name, name.size() >= 6 ? 2 : 1, 1);
+        // %tidx, %tid_x
+        for (char component : {'x', 'y', 'z'})
+          if (special.components > 1 && name.back() == component)
+            rename(name, fmt::format("{}.{}", special.name, component), 1, 1);
+      }
+    }
     if (words_.count(name) > 1) return;
     size_t ways = ways_.size();
     std::set<std::string_view> known;
@@ -304,7 +311,17 @@ std::optional<NameMend> FunctionNames::duplicate(const Site& site) {
     auto x = split(a), y = split(b);
     return x && y && x->base == y->base;
   };
+  // What stands in the same braces.
+  std::vector<size_t> scopes, open{0};
+  size_t made = 0;
+  for (const Statement& each : function_.body) {
+    if (std::holds_alternative<BlockBegin>(each.what)) open.push_back(++made);
+    scopes.push_back(open.back());
+    if (std::holds_alternative<BlockEnd>(each.what) && open.size() > 1) open.pop_back();
+  }
+  auto scope_of = [&](const Statement& each) { return scopes[static_cast<size_t>(&each - function_.body.data())]; };
   each_declaration([&](const Statement& earlier, const RegisterDeclaration& other, const Declared& item) {
+    if (scope_of(earlier) != scope_of(*statement)) return;
     if (&item == second || item.span.begin > second->span.begin || !overlap(item, *second)) return;
     bool alike = other.type == declaration->type && other.vector == declaration->vector;
     bool larger = second->bank && (!item.bank || second->count > item.count);

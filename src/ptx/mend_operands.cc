@@ -97,9 +97,22 @@ Edits mend_wide_read(const Site& site, const Operand& operand) {
   return {{words, "cvt.u64.u32"}};
 }
 
+// %tid.xx, %ctaid.X: the only component that is one letter away.
+Edits mend_component(const Site& site) {
+  std::string_view written = text_of(site, site.span);
+  std::string found;
+  for (std::string_view known : {".x", ".y", ".z", ".w"}) {
+    bool near = written.size() == 3 && written[1] == written[2] && written.substr(0, 2) == known;
+    near |= written.size() == 2 && written[1] == known[1] - 'a' + 'A';
+    if (near) found = known;
+  }
+  return found.empty() ? Edits{} : Edits{{site.span, found}};
+}
+
 }  // namespace
 
 Edits mend_operand(const Site& site) {
+  if (site.is(Code::component)) return mend_component(site);
   if (!site.instruction) return {};
   const Operand* operand = operand_at(site.instruction->operands, site.span);
   if (!operand) return {};

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ptx/arguments.h"
+#include "ptx/operand_check.h"
 
 namespace ptxlab::ptx {
 namespace {
@@ -46,7 +47,8 @@ Site Sites::at(const base::Finding& finding) const {
   return site;
 }
 
-Uses::Uses(const Function& function) : held_(function.registers.size()) {
+Uses::Uses(const Module& module, const Function& function) : held_(function.registers.size()) {
+  follow_shared(module, function);
   for (const Statement& statement : function.body) {
     const Instruction* instruction = statement.instruction();
     if (!instruction || !instruction->form.row || carries_bits(instruction->form.row->opcode)) continue;
@@ -57,6 +59,29 @@ Uses::Uses(const Function& function) : held_(function.registers.size()) {
       isa::Type type = instruction->form.operand_type(static_cast<int>(i));
       held_[operand->id].floating |= isa::is_float(type);
       held_[operand->id].integer |= isa::is_integer(type);
+    }
+  }
+}
+
+// In the order of the text, twice round for loops: an address stays one when something is added to it.
+void Uses::follow_shared(const Module& module, const Function& function) {
+  OperandCheck operands(module, function);
+  for (int round = 0; round < 2; ++round) {
+    for (const Statement& statement : function.body) {
+      const Instruction* instruction = statement.instruction();
+      if (!instruction || !instruction->form.row || instruction->operands.size() < 2) continue;
+      std::string_view opcode = instruction->form.row->opcode;
+      const Operand& result = instruction->operands[0];
+      if (result.kind != Operand::Kind::reg) continue;
+      if (opcode != "mov" && opcode != "add" && opcode != "sub" && opcode != "mad" && opcode != "cvt" &&
+          opcode != "cvta" && opcode != "or" && opcode != "xor" && opcode != "selp")
+        continue;
+      for (size_t i = 1; i < instruction->operands.size(); ++i) {
+        const Operand& source = instruction->operands[i];
+        const Variable* variable = source.kind == Operand::Kind::symbol ? operands.variable(source.symbol) : nullptr;
+        held_[result.id].shared |= variable && variable->space == isa::Space::shared;
+        held_[result.id].shared |= source.kind == Operand::Kind::reg && held_[source.id].shared;
+      }
     }
   }
 }

@@ -35,14 +35,18 @@ class Sites {
 // where add.f32 reads it.
 class Uses {
  public:
-  explicit Uses(const Function& function);
+  Uses(const Module& module, const Function& function);
   // Whether a value of `type` in register `reg` agrees with the other uses of it.
   bool agrees(uint32_t reg, isa::Type type) const;
+  // Whether `reg` is computed from the address of a shared variable.
+  bool from_shared(uint32_t reg) const { return held_[reg].shared; }
 
  private:
   struct Held {
-    bool floating = false, integer = false;
+    bool floating = false, integer = false, shared = false;
   };
+  void follow_shared(const Module& module, const Function& function);
+
   std::vector<Held> held_;
 };
 

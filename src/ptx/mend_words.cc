@@ -86,6 +86,10 @@ class WordMend {
       }
     } else if (site.is(Code::register_width) || site.is(Code::register_kind) || site.is(Code::special_register_width)) {
       other_types();
+    } else if (site.is(Code::operand_count)) {
+      with_one_more();
+    } else if (site.is(Code::bad_address)) {
+      shared_address(site.span);
     } else if (site.is(Code::vector_length)) {
       other_words([](std::string_view word) { return word == ".v2" || word == ".v4" || word == ".v8"; });
     } else if (site.is(Code::wrong_space)) {
@@ -235,6 +239,16 @@ class WordMend {
       best = std::move(way);
     } while (std::next_permutation(words.begin() + 1, words.end()));
     if (best) ways_.push_back(std::move(*best));
+  }
+
+  // A narrow address in a wide space: shared memory, if it was made from a shared variable's address.
+  void shared_address(Span at) {
+    for (const Operand& operand : instruction_.operands) {
+      if (operand.kind != Operand::Kind::address || operand.elements[0].span != at) continue;
+      if (operand.elements[0].kind != Operand::Kind::reg || !uses_.from_shared(operand.elements[0].id)) return;
+      other_words([](std::string_view word) { return isa::space_named(word).has_value(); });
+      std::erase_if(ways_, [](const Way& way) { return isa::space_named(way.added) != isa::Space::shared; });
+    }
   }
 
   // --- what is legal

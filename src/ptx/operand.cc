@@ -68,7 +68,7 @@ bool BodyParser::read_word(Operand& operand) {
   }
   bind(operand, name);
   reader_.advance();
-  if (reader_.at(Token::Kind::dotted)) {
+  if (reader_.at(Token::Kind::dotted) && !reader_.token().new_line) {  // on a new line it is a directive
     operand.component = component_named(reader_.text());
     if (operand.component < 0) {
       report_.error(Code::component, reader_.token().span, "there is no component " + quoted(reader_.text()),
@@ -105,7 +105,8 @@ bool BodyParser::read_offset(Operand& operand) {
   if (reader_.at(Token::Kind::number) && !reader_.token().new_line) {
     uint32_t end = reader_.previous_end();
     report_.add(Code::unexpected_token, base::Severity::error, reader_.token().span,
-                "'+' is missing before the offset " + quoted(reader_.text()), "write [%rd1+16]", {{{end, reader_.token().span.begin}, "+"}});
+                "'+' is missing before the offset " + quoted(reader_.text()), "write [%rd1+16]",
+                {{{end, reader_.token().span.begin}, "+"}});
   } else if (!reader_.accept('+')) {
     return true;
   }

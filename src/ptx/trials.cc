@@ -64,7 +64,14 @@ class LooseEnds {
     const isa::Form& form = instruction.form;
     Arguments arguments;
     if (form.row) arguments = arguments_of(instruction, form);
-    if (!form.row || !arguments.fits || form.row->effects.call) {
+    if (form.row && form.row->effects.call) {  // (results), callee, (arguments)
+      for (size_t i = 0; i < instruction.operands.size(); ++i) {
+        bool results = i == 0 && instruction.operands[i].kind == Kind::list;
+        look(instruction.operands[i], !results, results);
+      }
+      return;
+    }
+    if (!form.row || !arguments.fits) {
       for (const Operand& operand : instruction.operands) look(operand, true, true);
       return;
     }
