@@ -100,4 +100,7 @@ function(ptxlab_add_tests)
   add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/golden.py
            --program $<TARGET_FILE:ptxlab> --results ${CMAKE_BINARY_DIR}/results/golden.xml)
   set_tests_properties(golden PROPERTIES PROCESSORS 2)
+  add_test(NAME optimize_examples COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/optimize_examples.py
+           --program $<TARGET_FILE:ptxlab>)
+  set_tests_properties(optimize_examples PROPERTIES PROCESSORS 2)
 endfunction()
