@@ -75,6 +75,11 @@ class GlobalConflicts : public simt::Observer {
   void fence(const simt::Issue& issue) override { detector_.order().fence(issue); }
   void access(const simt::Access& access) override;
   base::Findings findings() const override;
+  std::vector<simt::Doing> doings() const override {
+    std::vector<simt::Doing> out;
+    for (const ConflictGroup& group : detector_.groups()) out.push_back(doing_of(group, false));
+    return out;
+  }
 
  private:
   bool never_written(uint32_t allocation) const {

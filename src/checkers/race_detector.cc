@@ -261,9 +261,9 @@ std::vector<ConflictGroup> RaceDetector::groups() const {
     const uint16_t other = store == conflict.earlier_site ? conflict.later_site : conflict.earlier_site;
     auto [at, fresh] = index.try_emplace(
         {conflict.kind, conflict.between_ctas, store, conflict.what.substr(conflict.what.find('\'') + 1)}, out.size());
-    if (fresh) {
-      out.push_back({&conflict, {}});
-    } else {
+    if (fresh) out.push_back({&conflict, {}, 0});
+    out[at->second].count += conflict.count;
+    if (!fresh) {
       out[at->second].more.push_back(sites_[other].instruction->line);
     }
   }
@@ -340,6 +340,25 @@ std::string pair_text(const RaceDetector& detector, const ConflictGroup& group, 
                      group.more.size() == 1 ? "" : "s",
                      fmt::join(group.more.begin(), group.more.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
                      shown < group.more.size() ? " ..." : "");
+}
+
+simt::Doing doing_of(const ConflictGroup& group, bool shared) {
+  const Conflict& conflict = *group.first;
+  const char* kind = "";
+  switch (conflict.kind) {
+    case ConflictKind::store_store: kind = "two stores"; break;
+    case ConflictKind::store_load: kind = "store and load"; break;
+    case ConflictKind::atomic_plain: kind = "atomic and plain"; break;
+    case ConflictKind::same_instruction: kind = "one instruction"; break;
+    case ConflictKind::narrow_scope: kind = "narrow scope"; break;
+  }
+  const char* threads = conflict.between_ctas ? "CTAs" : conflict.same_warp ? "lanes" : "warps";
+  const size_t quote = conflict.what.find('\'');
+  return {fmt::format("{} of {} in {}", kind, threads,
+                      shared                       ? "shared memory"
+                      : quote == std::string::npos ? "memory"
+                                                   : conflict.what.substr(quote)),
+          group.count};
 }
 
 base::Finding pair_finding(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module) {

@@ -60,6 +60,7 @@ struct Conflict {
 struct ConflictGroup {
   const Conflict* first = nullptr;
   std::vector<uint32_t> more;  // lines of the other instructions that meet the same store in the same way
+  uint64_t count = 0;          // granules of all of them
 };
 
 class RaceDetector {
@@ -194,6 +195,8 @@ class RaceDetector {
 
 // "the store at line 41 (tile.cu:12) and the load at line 57 (tile.cu:18) are not ordered; 992 times in all"
 std::string pair_text(const RaceDetector& detector, const ConflictGroup& group, const ptx::Module& module);
+// Kind, nearness of the threads, and the buffer: the name of a shared variable is each kernel's own business.
+simt::Doing doing_of(const ConflictGroup& group, bool shared);
 // A finding placed at the pair's later line; code, message and hint are the caller's.
 base::Finding pair_finding(const RaceDetector& detector, const Conflict& conflict, const ptx::Module& module);
 

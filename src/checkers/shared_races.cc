@@ -58,6 +58,11 @@ class SharedRaces : public simt::Observer {
   void fence(const simt::Issue& issue) override { detector_.order().fence(issue); }
   void access(const simt::Access& access) override;
   base::Findings findings() const override;
+  std::vector<simt::Doing> doings() const override {
+    std::vector<simt::Doing> out;
+    for (const ConflictGroup& group : detector_.groups()) out.push_back(doing_of(group, true));
+    return out;
+  }
 
  private:
   struct Window {

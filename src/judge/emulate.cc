@@ -109,7 +109,12 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   }
   run.endless =
       std::any_of(run.findings.begin(), run.findings.end(), [](const auto& f) { return f.code == kBudgetCode; });
-  for (const auto& observer : observers) append(run.findings, observer->findings());
+  for (const auto& observer : observers) {
+    run.doings.resize(run.findings.size());
+    append(run.findings, observer->findings());
+    for (auto& doing : observer->doings()) run.doings.push_back(std::move(doing));
+  }
+  run.doings.resize(run.findings.size());
   collect(run, memory, indices, plan, data);
   return run;
 }

@@ -24,7 +24,8 @@ struct CaseOptions {
 struct CaseRun {
   bool supported = true;  // false: `findings` say which form the engine lacks
   bool completed = false;
-  base::Findings findings;  // engine and checkers
+  base::Findings findings;          // engine and checkers
+  std::vector<simt::Doing> doings;  // beside `findings`, one for each
   analysis::Profile profile;
   uint64_t thread_instructions = 0;
   std::vector<std::vector<uint8_t>> outputs;  // by the task's buffers; empty for inputs

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/thread_pool.h"
 #include "checkers/remark.h"
@@ -22,6 +24,9 @@ using record::OutcomeName;
 constexpr uint64_t kBudgetFactor = 64, kBudgetLeast = 20'000'000, kBudgetMost = 2'000'000'000;
 // Cases that take no more thread instructions than this run under a second schedule too.
 constexpr uint64_t kSecondScheduleMost = 2'000'000;
+// A candidate's races may be met this many times as often as those of the user's own kernel that excuse them: how often
+// depends on the order of warps and on widths.
+constexpr uint64_t kOwnFactor = 4;
 // After this many endless cases the rest is not run: each costs its whole budget.
 constexpr int kEndlessMost = 2;
 
@@ -51,6 +56,32 @@ struct Ran {
     return std::any_of(runs.begin(), runs.end(), [](const CaseRun& run) { return run.endless; });
   }
 };
+
+// Errors by code and what they are about: how often they were met.
+std::map<std::pair<std::string, std::string>, uint64_t> doings_of(const CaseRun& run) {
+  std::map<std::pair<std::string, std::string>, uint64_t> out;
+  for (size_t i = 0; i < run.findings.size(); ++i)
+    if (run.findings[i].severity == Severity::error)
+      out[{run.findings[i].code, run.doings[i].about}] += run.doings[i].times;
+  return out;
+}
+
+}  // namespace
+
+void excuse_what_the_own_kernel_does(const CaseRun& own, CaseRun& run) {
+  const auto theirs = doings_of(own), mine = doings_of(run);
+  for (size_t i = 0; i < run.findings.size(); ++i) {
+    base::Finding& finding = run.findings[i];
+    if (finding.severity != Severity::error) continue;
+    const std::pair key{finding.code, run.doings[i].about};
+    const auto at = theirs.find(key);
+    if (at == theirs.end() || mine.at(key) > kOwnFactor * at->second) continue;
+    finding.severity = Severity::warning;
+    finding.message += "; your own kernel does so too";
+  }
+}
+
+namespace {
 
 class Gate {
  public:
@@ -98,20 +129,11 @@ class Gate {
     ran.done = true;
   }
 
-  // What the checkers say of the user's own kernel is not held against a candidate made from it.
   void excuse(simt::Engine& engine, const PreparedCase& one, const CaseOptions& how, CaseRun& run) const {
     auto plan = launch::resolve(input_.baseline.plan, input_.baseline.module, one.data.binding);
     if (!plan) return;
     CaseRun own = run_case(engine, input_.baseline.module, *plan, one.data, how);
-    if (!own.completed) return;
-    for (auto& finding : run.findings) {
-      bool too = std::any_of(own.findings.begin(), own.findings.end(), [&](const base::Finding& f) {
-        return f.severity == Severity::error && f.code == finding.code;
-      });
-      if (!too || finding.severity != Severity::error) continue;
-      finding.severity = Severity::warning;
-      finding.message += "; your own kernel does so too";
-    }
+    if (own.completed) excuse_what_the_own_kernel_does(own, run);
   }
 
   bool stopped_by_trouble() {

@@ -2,7 +2,9 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/finding.h"
 #include "isa/type.h"
@@ -88,6 +90,13 @@ enum EventKind : uint32_t {
   kLaunches = 16,  // launch and CTA begin and end
 };
 
+// What a finding is about, in words that mean the same for two kernels of one task: whether one kernel does what another
+// does can be asked with them.
+struct Doing {
+  std::string about;   // "store_load between CTAs in 'x'"; empty: nothing but the code is known
+  uint64_t times = 1;  // how often it was met
+};
+
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -104,6 +113,8 @@ class Observer {
   virtual void issue(const Issue&) {}
   // What it found; called after the run. Findings are aggregated: one a site and kind, with a count in the message.
   virtual base::Findings findings() const { return {}; }
+  // Beside findings(), one for each; or nothing.
+  virtual std::vector<Doing> doings() const { return {}; }
 };
 
 }  // namespace ptxlab::simt
