@@ -1,4 +1,5 @@
 // ptxlab doctor: what this machine has, what it lacks, and what follows from that, in terms of what a user wants to do.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -75,6 +76,30 @@ std::string processor() {
 
 bool gpu_there() { return access("/dev/nvidiactl", F_OK) == 0; }
 
+// The newest PTX that the driver compiles by itself, from the CUDA version that it says it supports. Loads the library and asks
+// it for a number; the GPU is not touched. Nothing where there is no driver.
+struct Driver {
+  int cuda = 0;  // 13000: 13.0
+  isa::PtxVersion ptx = 0;
+};
+std::optional<Driver> driver() {
+  void* library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (!library) return std::nullopt;
+  auto ask = reinterpret_cast<int (*)(int*)>(dlsym(library, "cuDriverGetVersion"));
+  Driver found;
+  bool ok = ask && ask(&found.cuda) == 0;
+  dlclose(library);
+  if (!ok) return std::nullopt;
+  found.ptx = toolchain::ptx_of_cuda(found.cuda);
+  return found;
+}
+
+std::string driver_text(const Driver& found) {
+  std::string text = fmt::format("supports CUDA {}.{}", found.cuda / 1000, found.cuda % 1000 / 10);
+  return found.ptx ? text + fmt::format(", takes PTX ISA up to {}, and cubins of newer ptxas", ptx_version(found.ptx))
+                   : text;
+}
+
 std::string gpu_line() {
   return gpu_there()
              ? "an NVIDIA GPU is there, but this version does not use it: the gates execute and time are skipped"
@@ -87,10 +112,32 @@ nlohmann::json as_json(const std::vector<Row>& rows) {
     list[row.name] = row.path.empty() ? nlohmann::json{{"found", false}, {"follows", row.follows}}
                                       : nlohmann::json{{"found", true}, {"path", row.path}, {"version", row.version}};
   }
+  nlohmann::json assemblers = nlohmann::json::array();
+  for (const auto& tool : toolchain::installed_ptxas()) {
+    assemblers.push_back(
+        {{"version", tool.version}, {"path", tool.path.string()}, {"newest_ptx", ptx_version(tool.ptx_version)}});
+  }
+  nlohmann::json driver_json;
+  if (auto found = driver()) {
+    driver_json = {{"cuda", fmt::format("{}.{}", found->cuda / 1000, found->cuda % 1000 / 10)}};
+    if (found->ptx) driver_json["newest_ptx"] = ptx_version(found->ptx);
+  }
   return {{"schema", "ptxlab.doctor/1"}, {"version", PTXLAB_VERSION},
           {"root", root().string()},     {"cores", base::core_count()},
           {"processor", processor()},    {"gpu", {{"found", gpu_there()}, {"used", false}}},
-          {"tools", std::move(list)},    {"searched", toolchain::installed().searched}};
+          {"tools", std::move(list)},    {"ptxas", std::move(assemblers)},
+          {"driver", driver_json},       {"searched", toolchain::installed().searched}};
+}
+
+// The versions beside the preferred one: for newer PTX, and as witnesses.
+std::string further_ptxas() {
+  std::string text;
+  const auto& all = toolchain::installed_ptxas();
+  for (size_t i = 1; i < all.size(); ++i) {
+    text += fmt::format("{:<10} {}, PTX ISA up to {} ({}): for newer PTX, --ptxas and --witness\n", "", all[i].version,
+                        ptx_version(all[i].ptx_version), all[i].path.string());
+  }
+  return text;
 }
 
 std::string as_text(const std::vector<Row>& rows) {
@@ -102,7 +149,9 @@ std::string as_text(const std::vector<Row>& rows) {
     missing = missing || row.path.empty();
     text += row.path.empty() ? fmt::format("{:<10} not found: {}\n", row.name, row.follows)
                              : fmt::format("{:<10} {} ({})\n", row.name, row.version, row.path);
+    if (row.name == "ptxas") text += further_ptxas();
   }
+  if (auto found = driver()) text += fmt::format("{:<10} {}\n", "driver", driver_text(*found));
   if (missing) {
     const auto& searched = toolchain::installed().searched;
     text += searched.empty() ? "\nlooked nowhere: PTXLAB_CUDA says none\n" : "\nlooked in:\n";

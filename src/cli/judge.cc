@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/output.h"
+#include "cli/ptxas_option.h"
 #include "cli/target_option.h"
 #include "record/json.h"
 #include "record/text.h"
@@ -21,7 +22,7 @@ using record::GateName;
 using record::OutcomeName;
 
 struct Request {
-  std::string candidate, task, plan, until, require, target;
+  std::string candidate, task, plan, until, require, target, ptxas, witness;
   uint64_t seed = 1;
   bool json = false;
 };
@@ -37,6 +38,8 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--until", "GATE", request.until, "The last gate that runs");
   options.value("--require", "faster", request.require, "Exit with 1 unless the candidate is faster");
   options.value("--target", "SM", request.target, "The target to judge for: sm_90a; else the task's first");
+  options.value("--ptxas", "VERSION|FILE", request.ptxas, kPtxasHelp);
+  options.value("--witness", "VERSION|FILE", request.witness, kWitnessHelp);
   options.value("--seed", "N", request.seed, "Draws inputs, sizes and schedules");
   options.flag("--json", request.json, "Print one JSON object (ptxlab.verdict/1)");
   if (auto code = options.parse(words)) return code;
@@ -115,7 +118,11 @@ int judge(Words words) {
     options.plan_file = request.plan;
   }
 
-  judge::Judge judge;
+  auto assemblers = choose_assemblers(request.ptxas, request.witness);
+  if (!assemblers.ok()) return refuse(assemblers.findings());
+  auto parts = judge::installed_parts();
+  parts.assemblers = std::move(*assemblers);
+  judge::Judge judge(std::move(parts));
   auto verdict = judge.judge(*task, candidate, options);
   if (request.json) {
     print_json(record::to_json(verdict));

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "archive/archive.h"
@@ -14,6 +15,7 @@
 #include "cli/files.h"
 #include "cli/output.h"
 #include "cli/proposers.h"
+#include "cli/ptxas_option.h"
 #include "cli/target_option.h"
 #include "judge/judge.h"
 #include "llm/key.h"
@@ -41,7 +43,7 @@ constexpr std::string_view kExample =
     "ptxlab optimize kernel.cu --proposer rules,openai:qwen3-32b@http://localhost:8000/v1 --turns 3";
 
 struct Wanted {
-  std::string file, task, proposers = "rules", out, target, archive, record;
+  std::string file, task, proposers = "rules", out, target, ptxas, witness, archive, record;
   std::string prompt, model_settings, budget;
   uint64_t candidates = 8, turns = 2, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -69,6 +71,8 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.flag("--accept-estimate", wanted.accept_estimate,
                "let a candidate that is only estimated faster be the answer");
   options.value("--target", "SM", wanted.target, "the target to judge for (the task's first)");
+  options.value("--ptxas", "VERSION|FILE", wanted.ptxas, kPtxasHelp);
+  options.value("--witness", "VERSION|FILE", wanted.witness, kWitnessHelp);
   options.value("--max-registers", "N", wanted.max_registers, "no candidate may use more registers a thread");
   options.value("--max-shared", "BYTES", wanted.max_shared, "no candidate may use more shared memory a CTA");
   options.value("--max-block", "N", wanted.max_block, "no candidate may launch more threads a CTA");
@@ -199,7 +203,7 @@ struct Call {
   Wanted wanted;
   fs::path kernel;
   task::Task task;
-  judge::Judge judge;
+  std::unique_ptr<judge::Judge> judge;
   judge::JudgeOptions judging;
   const judge::Baseline* baseline = nullptr;
 };
@@ -231,13 +235,18 @@ std::optional<int> prepare(Call& call) {
     if (!target) return refuse(target.findings());
     call.judging.target = *target;
   }
+  auto assemblers = choose_assemblers(wanted.ptxas, wanted.witness);
+  if (!assemblers) return refuse(assemblers.findings());
+  auto parts = judge::installed_parts();
+  parts.assemblers = std::move(*assemblers);
+  call.judge = std::make_unique<judge::Judge>(std::move(parts));
   auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());
   call.judging.target = *target;
   call.judging.constraints = constraints_of(wanted);
   call.judging.seed = wanted.seed;
   call.judging.threads = 1;  // the candidates themselves are judged side by side
-  auto baseline = call.judge.baseline(call.task, *target);
+  auto baseline = call.judge->baseline(call.task, *target);
   if (!baseline) {
     const auto& code = baseline.findings().front().code;
     bool machine = code == "CUC0001" || code == "CUC0003";
@@ -278,7 +287,7 @@ int optimize(Words words) {
   // A model's key leaves the environment before any compiler starts; what is wrong with it is said where it is needed.
   (void)llm::take_key();
   if (auto code = prepare(call)) return *code;
-  auto evaluator = judge::make_evaluator(call.judge, call.task, call.judging);
+  auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
   auto proposers =
       make_proposers(wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt});
   if (!proposers) return refuse(proposers.findings());
@@ -297,7 +306,7 @@ int optimize(Words words) {
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
   options.accept_estimate = wanted.accept_estimate;
   options.command = wanted.command;
-  auto judging = [&](const record::Candidate& c) { return call.judge.judge(call.task, c, call.judging); };
+  auto judging = [&](const record::Candidate& c) { return call.judge->judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
   auto written = write_answer(call, result);
   if (wanted.json) {

@@ -67,7 +67,7 @@ struct Answers : ::testing::Test {
       task.reference.reset();
       task.tolerances["y"].kind = task::Tolerance::Kind::exact;
     }
-    auto baseline = read_baseline(task, {80, 0}, nullptr);
+    auto baseline = read_baseline(task, {80, 0}, {});
     EXPECT_TRUE(baseline);
     PrepareOptions options;
     options.engine = [] { return std::make_unique<FakeEngine>(); };
@@ -104,8 +104,8 @@ TEST_F(Answers, AnInexactUsersKernelIsGrantedTwiceItsErrorAndToldSo) {
   EXPECT_EQ(prepared->findings[0].code, "JDG0012");
   // The kernel itself passes by what it was granted.
   FakeEngine engine;
-  auto module = ptx::Module(read_baseline(task, {80, 0}, nullptr)->module);
-  auto plan = launch::read_plan(read_baseline(task, {80, 0}, nullptr)->plan_text, "p");
+  auto module = ptx::Module(read_baseline(task, {80, 0}, {})->module);
+  auto plan = launch::read_plan(read_baseline(task, {80, 0}, {})->plan_text, "p");
   for (const auto& one : prepared->cases) {
     auto resolved = launch::resolve(*plan, module, one.data.binding);
     ASSERT_TRUE(resolved);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/hash.h"
+#include "judge/judge_finding.h"
 #include "judge/policy.h"
 
 namespace ptxlab::judge {
@@ -36,15 +37,13 @@ AssembleResult failed(OutcomeName outcome, std::string reason, base::Findings fi
   return result;
 }
 
-std::string version_text(isa::PtxVersion version) { return fmt::format("{}.{}", version / 10, version % 10); }
-
 // ptxas gave no cubin: whose fault is it?
-AssembleResult refused(const base::Findings& findings, const AssembleInput& input) {
+AssembleResult refused(const base::Findings& findings, const toolchain::Tool& ptxas, const AssembleInput& input) {
   bool no_such_target = std::any_of(findings.begin(), findings.end(), [](const base::Finding& f) {
     return f.message.find("is not defined for option 'gpu-name'") != std::string::npos;
   });
   if (no_such_target)
-    return skipped(fmt::format("ptxas {} does not know {}", input.ptxas->version, input.baseline.target.name()));
+    return skipped(fmt::format("ptxas {} does not know {}", ptxas.version, input.baseline.target.name()));
   const std::string& code = findings.front().code;
   std::string message = first_error(findings);
   if (code == "ASM0006") return failed(OutcomeName::infrastructure, message, findings);
@@ -68,9 +67,9 @@ std::vector<toolchain::Resources> launched(const AssembleInput& input, const std
 }
 
 // Whether every resolved launch is the baseline's, entries compared by their code and not by their name.
-bool same_launches(const AssembleInput& input, const std::map<std::string, std::string>& digests) {
-  if (input.baseline.digests.empty() || input.baseline_plans.empty() ||
-      input.baseline_plans.size() != input.plans.size())
+bool same_launches(const AssembleInput& input, const std::map<std::string, std::string>& baselines,
+                   const std::map<std::string, std::string>& digests) {
+  if (baselines.empty() || input.baseline_plans.empty() || input.baseline_plans.size() != input.plans.size())
     return false;
   auto with_code = [](launch::ResolvedPlan plan,
                       const std::map<std::string, std::string>& code) -> std::optional<launch::ResolvedPlan> {
@@ -82,26 +81,80 @@ bool same_launches(const AssembleInput& input, const std::map<std::string, std::
     return plan;
   };
   for (size_t i = 0; i < input.plans.size(); ++i) {
-    auto own = with_code(input.plans[i], digests), theirs = with_code(input.baseline_plans[i], input.baseline.digests);
+    auto own = with_code(input.plans[i], digests), theirs = with_code(input.baseline_plans[i], baselines);
     if (!own || !theirs || *own != *theirs) return false;
   }
   return true;
 }
 
+base::Result<toolchain::Assembled> assemble_by(const toolchain::Tool& ptxas, const AssembleInput& input) {
+  toolchain::AssembleOptions how;
+  how.target = input.baseline.target;
+  return toolchain::assemble(ptxas, input.ptx, input.file, how);
+}
+
+std::string registers_of(const std::vector<toolchain::Resources>& entries) {
+  std::vector<std::string> all;
+  for (const auto& one : entries) {
+    std::string spills =
+        one.spill_loads + one.spill_stores ? fmt::format(", {} bytes spilled", one.spill_loads + one.spill_stores) : "";
+    all.push_back(fmt::format("{} registers{}, {} bytes of code", one.registers, spills, one.code_bytes));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
+// What a second ptxas says of the same text, beside what the first one made of it (null: it refused). Never decides.
+void hear_witness(const AssembleInput& input, const toolchain::Tool& first, const toolchain::Assembled* made,
+                  base::Findings& findings) {
+  if (!input.assemblers.witness || input.assemblers.witness->version == first.version) return;
+  const toolchain::Tool& witness = *input.assemblers.witness;
+  auto say = [&](base::Severity severity, std::string message, std::string hint) {
+    findings.push_back(judge_finding("JDG0026", severity, fmt::format("witness ptxas {}: {}", witness.version, message),
+                                     std::move(hint)));
+  };
+  if (witness.ptx_version != 0 && input.module.version > witness.ptx_version) {
+    return say(base::Severity::note,
+               fmt::format("takes PTX ISA up to {}.{} only", witness.ptx_version / 10, witness.ptx_version % 10), "");
+  }
+  auto heard = assemble_by(witness, input);
+  if (!heard) {
+    std::string why = first_error(heard.findings());
+    if (!made) return say(base::Severity::note, "refuses it too: " + why, "");
+    return say(base::Severity::warning, fmt::format("refuses what {} takes: {}", first.version, why),
+               "one of them is wrong: ask the manual before you ship it");
+  }
+  std::string theirs = registers_of(launched(input, heard->entries));
+  if (!made)
+    return say(base::Severity::note, fmt::format("takes it ({})", theirs),
+               "the refusal may be a fault of the older one");
+  std::string ours = registers_of(launched(input, made->entries));
+  say(base::Severity::note,
+      ours == theirs ? "takes it with the same resources"
+                     : fmt::format("takes it ({}; {}: {})", theirs, first.version, ours),
+      "");
+}
+
 }  // namespace
 
 AssembleResult run_assemble_gate(const AssembleInput& input) {
-  if (!input.ptxas) return skipped("there is no ptxas on this machine (tools/setup fetches one)");
-  if (input.ptxas->ptx_version != 0 && input.module.version > input.ptxas->ptx_version) {
-    return skipped(fmt::format("ptxas {} takes PTX ISA up to {}, the module says {}", input.ptxas->version,
-                               version_text(input.ptxas->ptx_version), version_text(input.module.version)));
+  const toolchain::Tool* ptxas = input.assemblers.taking(input.module.version);
+  if (!ptxas) return skipped(input.assemblers.why_none(input.module.version));
+  auto assembled = assemble_by(*ptxas, input);
+  if (!assembled) {
+    AssembleResult result = refused(assembled.findings(), *ptxas, input);
+    hear_witness(input, *ptxas, nullptr, result.findings);
+    return result;
   }
-  toolchain::AssembleOptions how;
-  how.target = input.baseline.target;
-  auto assembled = toolchain::assemble(*input.ptxas, input.ptx, input.file, how);
-  if (!assembled) return refused(assembled.findings(), input);
   AssembleResult result;
   result.findings = assembled->findings;
+  if (ptxas->version != input.assemblers.preferred->version) {
+    result.findings.push_back(judge_finding(
+        "JDG0025", base::Severity::note,
+        fmt::format("assembled by ptxas {}: {} does not take PTX ISA {}.{}", ptxas->version,
+                    input.assemblers.preferred->version, input.module.version / 10, input.module.version % 10),
+        "a driver loads such a cubin, and the PTX itself only where it is as new"));
+  }
+  hear_witness(input, *ptxas, &*assembled, result.findings);
   result.resources = launched(input, assembled->entries);
   auto more = check_resources(result.resources, input.plans, input.baseline.target, input.constraints);
   result.findings.insert(result.findings.end(), more.begin(), more.end());
@@ -121,7 +174,9 @@ AssembleResult run_assemble_gate(const AssembleInput& input) {
     all += *digest;
   }
   result.code_digest = digests.size() == 1 ? all : base::sha256(all);
-  if (same_launches(input, digests)) {
+  if (same_launches(
+          input, ptxas->version == input.baseline.ptxas ? input.baseline.digests : digests_by(*ptxas, input.baseline),
+          digests)) {
     result.outcome = OutcomeName::same;
     result.outcome_reason = "no effect: machine code and launches are the baseline's";
   }

@@ -18,7 +18,7 @@ struct AssembleInput {
   const std::vector<launch::ResolvedPlan>& baseline_plans;  // beside them; empty: unknown
   const Baseline& baseline;
   const record::Constraints& constraints;
-  const toolchain::Tool* ptxas = nullptr;  // null: the gate is skipped
+  const Assemblers& assemblers;
 };
 
 struct AssembleResult {

@@ -16,11 +16,24 @@ base::Result<std::string> read_ptx(const task::Task& task, const isa::Target& ta
   return toolchain::compile_to_ptx(task.kernel, options);
 }
 
-void assemble_baseline(Baseline& baseline, const toolchain::Tool* ptxas) {
-  if (!ptxas) return;
+std::map<std::string, std::string> digests_of(const toolchain::Assembled& assembled) {
+  std::map<std::string, std::string> digests;
+  for (const auto& entry : assembled.entries) {
+    auto digest = toolchain::code_digest(assembled.cubin, entry.entry);
+    if (digest) digests[entry.entry] = *digest;
+  }
+  return digests;
+}
+
+base::Result<toolchain::Assembled> assemble(const toolchain::Tool& ptxas, const Baseline& baseline) {
   toolchain::AssembleOptions options;
   options.target = baseline.target;
-  auto assembled = toolchain::assemble(*ptxas, baseline.ptx, baseline.ptx_file, options);
+  return toolchain::assemble(ptxas, baseline.ptx, baseline.ptx_file, options);
+}
+
+void assemble_baseline(Baseline& baseline, const toolchain::Tool* ptxas) {
+  if (!ptxas) return;
+  auto assembled = assemble(*ptxas, baseline);
   if (!assembled) {
     baseline.findings.push_back(judge_finding("JDG0014", base::Severity::warning,
                                               fmt::format("the baseline does not assemble for {}: {}",
@@ -29,15 +42,13 @@ void assemble_baseline(Baseline& baseline, const toolchain::Tool* ptxas) {
     return;
   }
   baseline.resources = assembled->entries;
-  for (const auto& entry : assembled->entries) {
-    auto digest = toolchain::code_digest(assembled->cubin, entry.entry);
-    if (digest) baseline.digests[entry.entry] = *digest;
-  }
+  baseline.digests = digests_of(*assembled);
+  baseline.ptxas = ptxas->version;
 }
 
 }  // namespace
 
-base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const toolchain::Tool* ptxas) {
+base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const Assemblers& assemblers) {
   Baseline baseline;
   baseline.target = target;
   auto ptx = read_ptx(task, target);
@@ -58,8 +69,13 @@ base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& 
   auto plan = launch::read_plan(baseline.plan_text, baseline.plan_file);
   if (!plan) return plan.findings();
   baseline.plan = std::move(*plan);
-  assemble_baseline(baseline, ptxas);
+  assemble_baseline(baseline, assemblers.taking(baseline.module.version));
   return baseline;
+}
+
+std::map<std::string, std::string> digests_by(const toolchain::Tool& ptxas, const Baseline& baseline) {
+  auto assembled = assemble(ptxas, baseline);
+  return assembled ? digests_of(*assembled) : std::map<std::string, std::string>();
 }
 
 }  // namespace ptxlab::judge

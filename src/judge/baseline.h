@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "isa/target.h"
+#include "judge/assemblers.h"
 #include "launch/plan.h"
 #include "ptx/module.h"
 #include "task/task.h"
@@ -24,10 +25,14 @@ struct Baseline {
   base::Findings findings;                      // warnings of check; why there are no resources
   std::vector<toolchain::Resources> resources;  // empty where it could not be assembled
   std::map<std::string, std::string> digests;   // code digest by entry; empty likewise
+  std::string ptxas;                            // the version that made both
 };
 
 // A user's foo.cu is compiled by nvcc for `target`, a foo.ptx is read; a task of the repository has its [[baseline]]
-// files. Its resources and digests come from `ptxas`, where there is one. Errors: what keeps it from being a baseline.
-base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const toolchain::Tool* ptxas);
+// files. Its resources and digests come from the ptxas that takes it, where there is one. Errors: what keeps it from being a baseline.
+base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const Assemblers& assemblers);
+
+// The code digest of every entry, for comparison with a candidate that another ptxas assembles; empty where it does not.
+std::map<std::string, std::string> digests_by(const toolchain::Tool& ptxas, const Baseline& baseline);
 
 }  // namespace ptxlab::judge

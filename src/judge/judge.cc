@@ -92,9 +92,8 @@ struct Judge::State {  // what is kept of tasks
   Kept<PreparedTask> prepared;
   Kept<TimedEstimate> estimates;  // of the baselines
 
-  const toolchain::Tool* ptxas() const { return parts.ptxas ? &*parts.ptxas : nullptr; }
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
-    return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, ptxas()); });
+    return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
   }
   const base::Result<PreparedTask>& cases(const task::Task& task, const Baseline& baseline,
                                           const JudgeOptions& options) {
@@ -118,8 +117,8 @@ namespace {
 class Judgement {
  public:
   Judgement(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options,
-            const toolchain::Tool* ptxas)
-      : task_(task), candidate_(candidate), options_(options), ptxas_(ptxas) {
+            const Assemblers& assemblers)
+      : task_(task), candidate_(candidate), options_(options), assemblers_(assemblers) {
     verdict_.task = task.name;
   }
 
@@ -153,7 +152,7 @@ class Judgement {
       module_ = std::move(checked.module);
       return true;
     }
-    if (ptxas_ && !known_lax(checked.findings) && ptxas_takes_it(checked.module)) {
+    if (!known_lax(checked.findings) && ptxas_takes_it(checked.module)) {
       gate(GateName::check)
           .findings.push_back(judge_finding("JDG0004", Severity::error,
                                             "check and ptxas disagree: ptxas takes this text",
@@ -209,8 +208,8 @@ class Judgement {
       if (!resolved) break;
       theirs.push_back(std::move(*resolved));
     }
-    AssembleInput input{candidate_.ptx, options_.ptx_file,    module_, plan_, plans_, theirs,
-                        *baseline_,     options_.constraints, ptxas_};
+    AssembleInput input{candidate_.ptx, options_.ptx_file,    module_,    plan_, plans_, theirs,
+                        *baseline_,     options_.constraints, assemblers_};
     AssembleResult result = run_assemble_gate(input);
     verdict_.resources = std::move(result.resources);
     verdict_.code_digest = std::move(result.code_digest);
@@ -311,15 +310,17 @@ class Judgement {
   }
 
   bool ptxas_takes_it(const ptx::Module& module) const {
+    const toolchain::Tool* ptxas = assemblers_.taking(module.version);
+    if (!ptxas) return false;
     toolchain::AssembleOptions how;
     how.target = module.target.sm ? module.target : target_;
-    return toolchain::assemble(*ptxas_, candidate_.ptx, options_.ptx_file, how).ok();
+    return toolchain::assemble(*ptxas, candidate_.ptx, options_.ptx_file, how).ok();
   }
 
   const task::Task& task_;
   const record::Candidate& candidate_;
   const JudgeOptions& options_;
-  const toolchain::Tool* ptxas_;
+  const Assemblers& assemblers_;
   record::Verdict verdict_;
   isa::Target target_;
   ptx::Module module_;
@@ -384,7 +385,7 @@ Parts installed_parts() {
   Parts parts;
   parts.engine = [] { return simt::make_simt_engine(); };
   parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
-  parts.ptxas = toolchain::installed().ptxas;
+  parts.assemblers = installed_assemblers();
   return parts;
 }
 
@@ -392,7 +393,7 @@ Judge::Judge(Parts parts) : state_(std::make_unique<State>()) { state_->parts = 
 Judge::~Judge() = default;
 
 record::Verdict Judge::judge(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options) {
-  Judgement judgement(task, candidate, options, state_->ptxas());
+  Judgement judgement(task, candidate, options, state_->parts.assemblers);
   try {
     judge_in_order(*state_, task, options, judgement);
   } catch (const std::exception& error) {
@@ -417,10 +418,10 @@ base::Result<record::Estimate> estimate_alone(Judge::State& state, const task::T
                              : base::Result<launch::Plan>(baseline->plan);
   if (!plan) return plan.findings();
   std::vector<toolchain::Resources> resources;
-  if (state.ptxas()) {
+  if (const toolchain::Tool* ptxas = state.parts.assemblers.taking(checked.module.version)) {
     toolchain::AssembleOptions how;
     how.target = *target;
-    auto assembled = toolchain::assemble(*state.ptxas(), candidate.ptx, options.ptx_file, how);
+    auto assembled = toolchain::assemble(*ptxas, candidate.ptx, options.ptx_file, how);
     if (!assembled) return assembled.findings();
     resources = assembled->entries;
   }

@@ -11,13 +11,13 @@
 
 #include "base/result.h"
 #include "isa/target.h"
+#include "judge/assemblers.h"
 #include "judge/baseline.h"
 #include "record/proposer.h"
 #include "record/record.h"
 #include "simt/engine.h"
 #include "task/oracle.h"
 #include "task/task.h"
-#include "toolchain/toolchain.h"
 
 namespace ptxlab::judge {
 
@@ -35,7 +35,7 @@ struct JudgeOptions {
 struct Parts {
   std::function<std::unique_ptr<simt::Engine>()> engine;
   std::function<base::Result<std::unique_ptr<task::Oracle>>(const task::Task&)> reference;
-  std::optional<toolchain::Tool> ptxas;
+  Assemblers assemblers;
 };
 Parts installed_parts();
 

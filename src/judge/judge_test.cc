@@ -228,11 +228,11 @@ TEST_F(JudgeTest, ATaskWithoutTargetNeedsOne) {
 TEST_F(JudgeTest, ACrashOfPtxasIsHeldAgainstTheTextAndAMissingOneIsNot) {
   toolchain::FakeTool crash("grep -q absurd input.ptx && kill -SEGV $$; exit 255");
   Parts with = parts();
-  with.ptxas = crash.tool();
+  with.assemblers.preferred = crash.tool();
   auto crashed = judge("absurd", "", "", with);
   EXPECT_EQ(crashed.outcome, OutcomeName::rejected);
   EXPECT_TRUE(has(crashed, GateName::assemble, "ASM0003"));
-  with.ptxas = toolchain::Tool{"/nonexistent/ptxas", "13.0.88", 90};
+  with.assemblers.preferred = toolchain::Tool{"/nonexistent/ptxas", "13.0.88", 90};
   auto missing = judge("right", "", "", with);
   EXPECT_EQ(missing.outcome, OutcomeName::infrastructure);
   EXPECT_TRUE(has(missing, GateName::assemble, "ASM0006"));
@@ -241,12 +241,67 @@ TEST_F(JudgeTest, ACrashOfPtxasIsHeldAgainstTheTextAndAMissingOneIsNot) {
 TEST_F(JudgeTest, ATextNewerThanPtxasIsNotRefused) {
   toolchain::FakeTool old("exit 255");
   Parts with = parts();
-  with.ptxas = old.tool();
-  with.ptxas->ptx_version = 70;
+  with.assemblers.preferred = old.tool();
+  with.assemblers.preferred->ptx_version = 70;
   auto verdict = judge("right", "", "", with);
   EXPECT_EQ(verdict.outcome, OutcomeName::unverified);
   EXPECT_EQ(verdict.gate(GateName::assemble).status, GateStatus::skipped);
   EXPECT_NE(verdict.gate(GateName::assemble).reason.find("7.0"), std::string::npos);
+}
+
+// Plays a ptxas that writes the real cubin of `ptx`.
+struct Copier {
+  toolchain::FakeTool fake{"exec cp \"$0.cubin\" output.cubin"};
+  explicit Copier(const std::string& ptx) {
+    toolchain::AssembleOptions how;
+    how.target = {80, 0};
+    auto real = toolchain::assemble(ptx, "k.ptx", how);
+    if (real) std::ofstream(fake.tool().path.string() + ".cubin", std::ios::binary) << real->cubin;
+  }
+  toolchain::Tool tool(const char* version, isa::PtxVersion newest) const {
+    return {fake.tool().path, version, newest};
+  }
+};
+
+std::string witness_of(const record::Verdict& verdict, base::Severity severity) {
+  for (const auto& finding : verdict.gate(GateName::assemble).findings) {
+    if (finding.code == "JDG0026" && finding.severity == severity) return finding.message;
+  }
+  return "none";
+}
+
+TEST_F(JudgeTest, ANewerPtxasTakesWhatThePreferredOneIsTooOldFor) {
+  if (!toolchain::installed().ptxas) GTEST_SKIP() << "no ptxas on this machine";
+  Copier copies(kernel("right"));
+  Parts with = parts();
+  const std::vector<toolchain::Tool> all = {copies.tool("7.0.1", 70), copies.tool("99.1.2", 99)};
+  with.assemblers.preferred = all[0];
+  with.assemblers.every = [&]() -> const std::vector<toolchain::Tool>& { return all; };
+  auto verdict = judge("right", "", "", with);
+  EXPECT_EQ(verdict.gate(GateName::assemble).status, GateStatus::passed) << record::text(verdict, {});
+  EXPECT_TRUE(has(verdict, GateName::assemble, "JDG0025"));
+}
+
+TEST_F(JudgeTest, AWitnessIsHeardAndDecidesNothing) {
+  if (!toolchain::installed().ptxas) GTEST_SKIP() << "no ptxas on this machine";
+  Copier copies(kernel("right"));
+  toolchain::FakeTool refuses("echo 'ptxas input.ptx, line 3; error   : Never heard of it' >&2; exit 255");
+  Parts with = parts();
+  with.assemblers.preferred = copies.tool("13.0.88", 90);
+  auto alone = judge("right", "", "", with);
+  EXPECT_FALSE(has(alone, GateName::assemble, "JDG0026"));
+  with.assemblers.witness = toolchain::Tool{refuses.tool().path, "13.5.37", 95};
+  auto against = judge("right", "", "", with);
+  EXPECT_EQ(against.outcome, alone.outcome) << record::text(against, {});
+  EXPECT_NE(witness_of(against, base::Severity::warning).find("Never heard of it"), std::string::npos);
+  with.assemblers.witness = copies.tool("13.5.37", 95);
+  EXPECT_NE(witness_of(judge("right", "", "", with), base::Severity::note).find("takes it"), std::string::npos);
+  with.assemblers.preferred = toolchain::Tool{refuses.tool().path, "13.0.88", 90};
+  auto rejected = judge("right", "", "", with);
+  EXPECT_EQ(rejected.outcome, OutcomeName::rejected);
+  EXPECT_NE(witness_of(rejected, base::Severity::note).find("takes it"), std::string::npos);
+  with.assemblers.witness = toolchain::Tool{refuses.tool().path, "12.0.1", 60};
+  EXPECT_NE(witness_of(judge("right", "", "", with), base::Severity::note).find("6.0 only"), std::string::npos);
 }
 
 TEST_F(JudgeTest, CheckErrorsThatPtxasDoesNotShareAreNobodysFaultYet) {
@@ -258,7 +313,7 @@ TEST_F(JudgeTest, CheckErrorsThatPtxasDoesNotShareAreNobodysFaultYet) {
   ASSERT_TRUE(real);
   std::ofstream(takes_all.tool().path.string() + ".cubin", std::ios::binary) << real->cubin;
   Parts with = parts();
-  with.ptxas = takes_all.tool();
+  with.assemblers.preferred = takes_all.tool();
   auto verdict = judge("right", "  add.u32 %r1, %r2;\n", "", with);
   EXPECT_EQ(verdict.outcome, OutcomeName::infrastructure) << record::text(verdict, {});
   EXPECT_TRUE(has(verdict, GateName::check, "JDG0004"));
@@ -270,7 +325,7 @@ TEST_F(JudgeTest, CheckErrorsThatPtxasDoesNotShareAreNobodysFaultYet) {
 TEST_F(JudgeTest, WithRealPtxasTheSameCodeIsTheSame) {
   if (!toolchain::installed().ptxas) GTEST_SKIP() << "no ptxas on this machine";
   Parts with = parts();
-  with.ptxas = toolchain::installed().ptxas;
+  with.assemblers.preferred = toolchain::installed().ptxas;
   auto same = judge("renamed", "", "// another comment\n", with);
   EXPECT_EQ(same.outcome, OutcomeName::same) << record::text(same, {});
   EXPECT_EQ(same.gate(GateName::emulate).status, GateStatus::skipped);

@@ -61,7 +61,7 @@ class Linter {
   bool make() {
     auto target = judged_target(task_, std::nullopt);
     if (!target) return stop(target.findings());
-    auto baseline = read_baseline(task_, *target, nullptr);
+    auto baseline = read_baseline(task_, *target, {});
     if (!baseline) return stop(baseline.findings());
     baseline_ = std::move(*baseline);
     auto prepared = prepare(task_, baseline_, {options_.seed, options_.threads, parts_.engine, parts_.reference});

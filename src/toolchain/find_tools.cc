@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "toolchain/tool_finding.h"
 
 namespace ptxlab::toolchain {
 namespace {
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 
 // Below the project's folder, as tools/setup lays them out.
 constexpr const char* kPrivateFolders[] = {".private/cuda/bin", ".private/cuda/nvidia/cu13/bin"};
+constexpr const char* kWitnessFolder = ".private/ptxas";  // VERSION/ptxas below it
 
 void add_path_variable(std::vector<fs::path>& folders) {
   const char* value = std::getenv("PATH");
@@ -42,14 +44,21 @@ std::vector<fs::path> numbered_toolkits() {
 }
 
 // The private folder lies beside build/ in the source tree, so above the executable: build/release/src/cli/ptxlab.
-void add_private(std::vector<fs::path>& folders) {
+// `below` of each folder from the executable's upwards, where it is there.
+std::vector<fs::path> above_executable(const char* below) {
+  std::vector<fs::path> found;
   std::error_code error;
   fs::path at = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (int up = 0; up < 6 && !error && at.has_relative_path(); ++up, at = at.parent_path()) {
-    for (const char* below : kPrivateFolders) {
-      if (fs::is_directory(at / below, error)) folders.push_back(at / below);
-      error.clear();
-    }
+    if (fs::is_directory(at / below, error)) found.push_back(at / below);
+    error.clear();
+  }
+  return found;
+}
+
+void add_private(std::vector<fs::path>& folders) {
+  for (const char* below : kPrivateFolders) {
+    for (auto& folder : above_executable(below)) folders.push_back(std::move(folder));
   }
 }
 
@@ -91,13 +100,34 @@ isa::PtxVersion newest_ptx(const fs::path& ptxas) {
   return static_cast<isa::PtxVersion>(std::atoi(said.c_str()) * 10 + (said[dot + 1] - '0'));
 }
 
+bool executable(const fs::path& path) {
+  std::error_code error;
+  return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path, error);
+}
+
+// 13.5.37 before 13.0.88 before 9.2: by numbers, not by letters.
+bool newer(const Tool& a, const Tool& b) {
+  auto numbers = [](std::string_view text) {
+    std::vector<int> all;
+    while (!text.empty()) {
+      size_t end = std::min(text.find('.'), text.size());
+      all.push_back(std::atoi(std::string(text.substr(0, end)).c_str()));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+    return all;
+  };
+  return numbers(a.version) > numbers(b.version);
+}
+
+base::Finding finding(const char* code, std::string message, std::string hint) {
+  return tool_finding(code, base::Severity::error, std::move(message), std::move(hint), "");
+}
+
 std::optional<Tool> find_tool(const char* name, const std::vector<fs::path>& folders,
                               std::vector<std::string>& searched) {
   for (const auto& folder : folders) {
     fs::path path = folder / name;
-    if (access(path.c_str(), X_OK) != 0) continue;
-    std::error_code error;
-    if (fs::is_directory(path, error)) continue;
+    if (!executable(path)) continue;
     std::string version = version_of(path);
     if (version.empty()) {
       searched.push_back(path.string() + ": does not answer --version as " + name + " does, passed over");
@@ -138,6 +168,80 @@ Toolchain find_tools(const std::vector<fs::path>& folders) {
 const Toolchain& installed() {
   static const Toolchain found = find_tools(search_folders());
   return found;
+}
+
+std::vector<fs::path> witness_folders() {
+  std::vector<fs::path> folders;
+  if (const char* given = std::getenv("PTXLAB_CUDA"); given && std::string_view(given) == "none") return folders;
+  for (const auto& home : above_executable(kWitnessFolder)) {
+    std::error_code error;
+    for (fs::directory_iterator at(home, error), end; !error && at != end; at.increment(error))
+      folders.push_back(at->path());
+  }
+  return folders;
+}
+
+std::vector<Tool> find_every_ptxas(const std::vector<fs::path>& folders) {
+  std::vector<Tool> found;
+  std::vector<fs::path> seen;
+  for (const auto& folder : folders) {
+    fs::path path = folder / "ptxas";
+    if (!executable(path)) continue;
+    std::error_code error;
+    fs::path real = fs::canonical(path, error);
+    if (error || std::find(seen.begin(), seen.end(), real) != seen.end()) continue;
+    seen.push_back(real);
+    std::string version = version_of(path);
+    bool known = std::any_of(found.begin(), found.end(), [&](const Tool& tool) { return tool.version == version; });
+    if (version.empty() || known) continue;
+    found.push_back({path, version, newest_ptx(path)});
+  }
+  if (!found.empty()) std::stable_sort(found.begin() + 1, found.end(), newer);
+  return found;
+}
+
+const std::vector<Tool>& installed_ptxas() {
+  static const std::vector<Tool> found = [] {
+    std::vector<fs::path> folders = search_folders();
+    for (auto& folder : witness_folders()) folders.push_back(std::move(folder));
+    return find_every_ptxas(folders);
+  }();
+  return found;
+}
+
+isa::PtxVersion ptx_of_cuda(int cuda_version) {
+  struct Release {
+    int cuda;
+    isa::PtxVersion ptx;
+  };
+  static constexpr Release kReleases[] = {{11000, 70}, {11010, 71}, {11020, 72}, {11030, 73}, {11040, 74},
+                                          {11050, 75}, {11060, 76}, {11070, 77}, {11080, 78}, {12000, 80},
+                                          {12010, 81}, {12020, 82}, {12030, 83}, {12040, 84}, {12050, 85},
+                                          {12060, 85}, {12070, 86}, {12080, 87}, {12090, 88}, {13000, 90},
+                                          {13010, 91}, {13020, 92}, {13030, 93}, {13040, 94}, {13050, 95}};
+  for (const auto& release : kReleases) {
+    if (release.cuda == cuda_version / 10 * 10) return release.ptx;
+  }
+  return 0;
+}
+
+base::Result<Tool> ptxas_named(std::string_view text, const std::vector<Tool>& among) {
+  for (const auto& tool : among) {
+    if (tool.version == text || tool.version.rfind(std::string(text) + ".", 0) == 0) return tool;
+  }
+  if (text.find('/') != std::string_view::npos) {
+    fs::path path(text);
+    std::string version = executable(path) ? version_of(path) : "";
+    if (version.empty())
+      return finding("ASM0012", "'" + std::string(text) + "' is not a ptxas that answers --version",
+                     "name the executable itself, or a version that 'ptxlab doctor' lists");
+    return Tool{fs::absolute(path), version, newest_ptx(path)};
+  }
+  std::string there;
+  for (const auto& tool : among) there += (there.empty() ? "" : ", ") + tool.version;
+  return finding("ASM0011", "there is no ptxas " + std::string(text) + " on this machine",
+                 there.empty() ? "tools/setup fetches one"
+                               : "there are " + there + "; 'tools/setup --witnesses' fetches further ones");
 }
 
 }  // namespace ptxlab::toolchain

@@ -15,4 +15,10 @@ std::vector<std::filesystem::path> search_folders();
 // (another program of that name, a broken installation) is passed over and said so in `searched`.
 Toolchain find_tools(const std::vector<std::filesystem::path>& folders);
 
+// Every ptxas of `folders`, each version once; the first stays first, the others follow from the newest to the oldest.
+std::vector<Tool> find_every_ptxas(const std::vector<std::filesystem::path>& folders);
+
+// Where further versions lie, beside search_folders(): one folder a version.
+std::vector<std::filesystem::path> witness_folders();
+
 }  // namespace ptxlab::toolchain

@@ -28,6 +28,17 @@ struct Toolchain {
 // the private folder that tools/setup fills. Found once a process; where in detail: find_tools.h.
 const Toolchain& installed();
 
+// Every ptxas of this machine, each version once: installed().ptxas first, then the newest before older ones. Beside the
+// places above, the private folder keeps the versions that `tools/setup --witnesses` fetches.
+const std::vector<Tool>& installed_ptxas();
+// One of `among` by its version ("13.5.37", or a beginning that ends at a dot: "13.5"), else the executable of that path.
+// Errors: ASM0011 no such version (says which there are), ASM0012 the file does not answer as a ptxas.
+base::Result<Tool> ptxas_named(std::string_view text, const std::vector<Tool>& among);
+
+// The newest PTX ISA of a CUDA release, by the number of cuDriverGetVersion (13000: 13.0): what a driver that supports this
+// release compiles by itself. 0: not known. Source: the release notes of the PTX ISA manual.
+isa::PtxVersion ptx_of_cuda(int cuda_version);
+
 // What ptxas says of one entry.
 struct Resources {
   std::string entry;

@@ -1,0 +1,28 @@
+// Which ptxas assembles what. One is preferred; a module in a newer PTX than it takes goes to another of the machine; and a
+// second one may be held as a witness: what it says is told, and decides nothing.
+#pragma once
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "isa/target.h"
+#include "toolchain/toolchain.h"
+
+namespace ptxlab::judge {
+
+struct Assemblers {
+  std::optional<toolchain::Tool> preferred;  // none: the gate is skipped
+  std::function<const std::vector<toolchain::Tool>&()>
+      every;  // asked only where the preferred one is too old; may be empty
+  std::optional<toolchain::Tool> witness;
+
+  // For a module of this PTX version: the preferred one, or where it is too old the first that takes it. Null: there is no
+  // ptxas at all, or none that takes it (then why_none() says so).
+  const toolchain::Tool* taking(isa::PtxVersion version) const;
+  std::string why_none(isa::PtxVersion version) const;
+};
+
+// What this machine has; no witness.
+Assemblers installed_assemblers();
+
+}  // namespace ptxlab::judge
