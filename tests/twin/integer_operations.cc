@@ -34,7 +34,9 @@ void sum(const Operation& op, Values& v, Shape s) {
 
 void product(const Operation& op, Values& v, Shape s) {
   const bool add = op.name.starts_with("mad");
-  Wide exact = s.value(v.in[0]) * s.value(v.in[1]);
+  // Two's complement: the product of two 64-bit values wants all 128 bits, sign or none.
+  using Bits = unsigned __int128;
+  Wide exact = static_cast<Wide>(static_cast<Bits>(s.value(v.in[0])) * static_cast<Bits>(s.value(v.in[1])));
   const Wide carry = op.name == "madc" && v.carry_in ? 1 : 0;
   if (op.has("wide")) {
     v.out = static_cast<uint64_t>(exact) & mask(2 * s.bits);
