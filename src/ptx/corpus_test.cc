@@ -29,6 +29,13 @@ std::vector<fs::path> files_in(const fs::path& folder, std::string_view ending) 
   return files;
 }
 
+// What nvcc and Triton wrote.
+std::vector<fs::path> kept() {
+  auto files = files_in(kCorpus, ".ptx"), triton = files_in(kCorpus / "triton", ".ptx");
+  files.insert(files.end(), triton.begin(), triton.end());
+  return files;
+}
+
 std::string read(const fs::path& path) {
   auto text = base::read_file(path);
   EXPECT_TRUE(text.ok()) << path;
@@ -50,8 +57,8 @@ bool known_opcode(const Instruction& instruction) {
 }
 
 TEST(Corpus, AcceptedAndReadBack) {
-  auto files = files_in(kCorpus, ".ptx");
-  ASSERT_GE(files.size(), 10u);
+  auto files = kept();
+  ASSERT_GE(files.size(), 22u);
   for (const auto& path : files) {
     std::string text = read(path);
     Checked checked = check(text, path.filename().string());
@@ -69,10 +76,11 @@ TEST(Corpus, AcceptedAndReadBack) {
 TEST(Corpus, ReprintedModulesBecomeTheSameCode) {
   std::string ptxas = tool("ptxas");
   if (ptxas.empty()) GTEST_SKIP() << "no ptxas on this machine";
-  auto files = files_in(kCorpus, ".ptx");
+  auto files = kept();
   base::parallel_for(files.size(), 0, [&](size_t i) {
     std::string text = read(files[i]);
     Module module = parse(text, "a.ptx").module;
+    if (module.version > 90) return;  // Triton 3.9 for sm_90: newer than ptxas 13.0 takes
     bool debug = files[i].filename().string().find(".g.") != std::string::npos;
     Assembled before = assemble(ptxas, text, module.target.name(), debug);
     Assembled after = assemble(ptxas, print(module), module.target.name(), debug);
