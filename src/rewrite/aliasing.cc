@@ -39,6 +39,83 @@ std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& 
   return length == 0 || argument.substr(0, length) == "pick" ? "" : "buffer " + argument.substr(0, length);
 }
 
+namespace {
+
+// Follows a pointer to the parameters that it may come from.
+class PointerSources {
+ public:
+  explicit PointerSources(const Flow& flow) : flow_(flow) {}
+  std::set<uint32_t> parameters;
+
+  bool follow(const analysis::Affine& address) {
+    auto start = flow_.values.at_loop_start(address);
+    int pointers = 0;
+    for (const auto& term : start.terms) {
+      if (term.coefficient != 1 || term.factors.size() != 1) continue;
+      const auto& atom = flow_.values.atom(term.factors[0]);
+      switch (atom.kind) {
+        case analysis::Atom::Kind::special: break;
+        case analysis::Atom::Kind::symbol:
+        case analysis::Atom::Kind::definition:
+        case analysis::Atom::Kind::undefined: return false;
+        case analysis::Atom::Kind::parameter:
+          if (atom.index >= flow_.function.parameters.size() ||
+              isa::bits_of(flow_.function.parameters[atom.index].type) != 64)
+            break;
+          parameters.insert(atom.index);
+          ++pointers;
+          break;
+        case analysis::Atom::Kind::operation:
+          if (!atom.words.starts_with("selp") || !atom.words.ends_with("64") || atom.operands.size() < 2) return false;
+          ++pointers;
+          for (size_t i : {0, 1})
+            if (!enter(term.factors[0], flow_.values.value(atom.operands[i]))) return false;
+          break;
+        case analysis::Atom::Kind::phi:
+          if (isa::bits_of(flow_.function.registers[atom.index].type) != 64) break;
+          ++pointers;
+          for (uint32_t from : flow_.cfg.blocks()[atom.block].predecessors) {
+            auto value = flow_.values.at_end(from, atom.index);
+            if (!value || !enter(term.factors[0] * 64 + from % 64, flow_.values.value(*value))) return false;
+          }
+          break;
+      }
+    }
+    return pointers == 1;
+  }
+
+ private:
+  // A phi that leads back to itself adds nothing.
+  bool enter(uint32_t key, const analysis::Affine& value) {
+    if (++depth_ > 16) return false;
+    bool known = !seen_.insert({key, value}).second || follow(value);
+    --depth_;
+    return known;
+  }
+  const Flow& flow_;
+  std::set<std::pair<uint32_t, analysis::Affine>> seen_;
+  int depth_ = 0;
+};
+
+}  // namespace
+
+std::optional<std::set<std::string>> bases_of(const Flow& flow, const analysis::MemoryAccess& access,
+                                              const launch::Launch& launch) {
+  if (auto base = base_of(access, launch); !base.empty()) return std::set<std::string>{base};
+  if (access.variable || access.parameter) return std::nullopt;
+  PointerSources sources(flow);
+  if (!sources.follow(access.address) || sources.parameters.empty()) return std::nullopt;
+  std::set<std::string> bases;
+  for (uint32_t parameter : sources.parameters) {
+    analysis::MemoryAccess one;
+    one.parameter = parameter;
+    auto base = base_of(one, launch);
+    if (base.empty()) return std::nullopt;
+    bases.insert(base);
+  }
+  return bases;
+}
+
 std::vector<const launch::Launch*> launches_of(const ptx::Module& module, const launch::Plan& plan,
                                                const ptx::Function& entry) {
   std::vector<const launch::Launch*> found;
@@ -60,8 +137,9 @@ bool Aliasing::may_overlap(const analysis::MemoryAccess& a, const analysis::Memo
   if (both_known_spaces && (a.space == isa::Space::shared) != (b.space == isa::Space::shared)) return false;
   if (launches_.empty()) return true;
   return std::any_of(launches_.begin(), launches_.end(), [&](const auto* launch) {
-    auto first = base_of(a, *launch), second = base_of(b, *launch);
-    return first.empty() || second.empty() || first == second;
+    auto first = bases_of(flow_, a, *launch), second = bases_of(flow_, b, *launch);
+    if (!first || !second) return true;
+    return std::any_of(first->begin(), first->end(), [&](const auto& base) { return second->count(base) > 0; });
   });
 }
 
@@ -88,9 +166,9 @@ std::optional<std::set<std::string>> Aliasing::written(const launch::Launch& lau
       return std::nullopt;
     }
     if (access->space == isa::Space::shared || access->space == isa::Space::local) continue;
-    auto base = base_of(*access, launch);
-    if (base.empty()) return std::nullopt;
-    buffers.insert(base);
+    auto bases = bases_of(flow_, *access, launch);
+    if (!bases) return std::nullopt;
+    buffers.insert(bases->begin(), bases->end());
   }
   return buffers;
 }

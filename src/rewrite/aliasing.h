@@ -4,6 +4,7 @@
 //
 // Taken for granted: what a plan passes as two buffers are two buffers.
 #pragma once
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +21,11 @@ uint32_t line_at(const ptx::Function& function, uint32_t statement);
 
 // The buffer ("buffer x") or variable an access is based on, as far as kernel and plan tell them apart; "" unknown.
 std::string base_of(const analysis::MemoryAccess& access, const launch::Launch& launch);
+
+// The buffers or variables that it may be based on: several where the kernel chooses a pointer among its parameters ("of_q ?
+// q : k"). Nothing where that is not known.
+std::optional<std::set<std::string>> bases_of(const Flow& flow, const analysis::MemoryAccess& access,
+                                              const launch::Launch& launch);
 
 // The launches of one entry, in the plan's order.
 std::vector<const launch::Launch*> launches_of(const ptx::Module& module, const launch::Plan& plan,

@@ -6,6 +6,7 @@
 
 #include "analysis/registers.h"
 #include "rewrite/aliasing.h"
+#include "rewrite/loop_front.h"
 
 namespace ptxlab::rewrite {
 namespace {
@@ -50,7 +51,7 @@ class Finder {
     found.begin = blocks[loop.header].begin;
     found.end = blocks[loop.blocks.back()].end;
     found.exit_at = blocks[loop.exits[0].to].begin;
-    if (!entered_from_above(loop)) return "it is entered by a jump";
+    if (auto why = no_front(flow_, l); !why.empty()) return why;
     uint32_t from = loop.exits[0].from, latch = loop.latches[0];
     found.bottom_tested = from == latch;
     if (!found.bottom_tested && from != loop.header) return "it is left from its middle";
@@ -71,17 +72,6 @@ class Finder {
 
  private:
   const ptx::Instruction* at(uint32_t statement) const { return body_[statement].instruction(); }
-
-  bool entered_from_above(const analysis::Loop& loop) const {
-    const auto& blocks = flow_.cfg.blocks();
-    for (uint32_t from : blocks[loop.header].predecessors) {
-      if (loop.contains(from) || !flow_.cfg.reachable(from)) continue;
-      if (blocks[from].end == blocks[loop.header].begin &&
-          (blocks[from].terminator == kNone || blocks[from].successors.size() == 2))
-        return true;
-    }
-    return false;
-  }
 
   bool is_straight(const analysis::Loop& loop) const {
     for (size_t i = 0; i < loop.blocks.size(); ++i) {

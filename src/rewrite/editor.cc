@@ -172,6 +172,11 @@ Statements Editor::take() {
   return std::exchange(out_, {});
 }
 
+void Editor::put_back(Statements statements) {
+  assert(out_.empty());
+  out_ = std::move(statements);
+}
+
 void Editor::declare() {
   Statements declarations;
   for (const auto& [bank, info] : banks_) {

@@ -37,6 +37,9 @@ class Editor {
 
   // What was emitted since the last take().
   Statements take();
+  // Goes on behind what take() gave.
+  void put_back(Statements statements);
+  std::string label_name(uint32_t id) const { return function_.labels[id].name; }
   // Puts the declaration of all fresh registers at the head of the body.
   void declare();
 

@@ -7,6 +7,7 @@ namespace ptxlab::rewrite {
 const Rule* vectorise_rule();
 const Rule* contract_rule();
 const Rule* readonly_rule();
+const Rule* unswitch_rule();
 const Rule* unroll_rule();
 const Rule* cache_rule();
 const Rule* block_rule();

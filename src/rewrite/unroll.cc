@@ -15,9 +15,9 @@
 #include "analysis/registers.h"
 #include "rewrite/counted_loop.h"
 #include "rewrite/finish.h"
+#include "rewrite/loop_front.h"
 #include "rewrite/rules.h"
 #include "rewrite/straight_line.h"
-#include "rewrite/vector_code.h"
 
 namespace ptxlab::rewrite {
 namespace {
@@ -87,19 +87,6 @@ void nounroll(Statements& statements) {
   ptx::Statement statement;
   statement.what = std::move(directive);
   statements.push_back(std::move(statement));
-}
-
-// The loop's label at `exit_at`, or a new one there.
-std::string label_at(const ptx::Function& function, uint32_t statement, Editor& editor, BodyEdit& edit) {
-  if (statement < function.body.size())
-    if (const auto* label = std::get_if<ptx::Label>(&function.body[statement].what))
-      return function.labels[label->id].name;
-  auto name = editor.fresh_label("done");
-  editor.label(name);
-  auto made = editor.take();
-  auto& there = edit.before[statement];
-  there.insert(there.begin(), made.begin(), made.end());
-  return name;
 }
 
 class Emitter {
@@ -213,8 +200,7 @@ class Unroll final : public Rule {
       std::string exit = loop.bottom_tested ? label_at(flow.function, loop.exit_at, editor, edit) : "";
       Statements made;
       moved += Emitter(flow, aliasing, loop, rounds, editor).emit(exit, made);
-      auto& there = edit.before[loop.begin];
-      there.insert(there.end(), made.begin(), made.end());
+      put_in_front(flow, loop.loop, std::move(made), editor, edit);
       any = true;
       ++loops;
     }

@@ -484,6 +484,12 @@ Statements BodyEdit::apply(std::vector<ptx::Statement> body) const {
     return std::any_of(removed.begin(), removed.end(),
                        [&](const auto& range) { return s >= range.first && s < range.second; });
   };
+  for (const auto& [s, names] : retargeted)
+    for (auto& operand : body[s].instruction()->operands)
+      if (auto it = names.find(operand.name); operand.kind == ptx::Operand::Kind::label && it != names.end()) {
+        operand.name = it->second;
+        operand.id = ~uint32_t{0};
+      }
   for (uint32_t s = 0; s <= body.size(); ++s) {
     if (auto it = before.find(s); it != before.end()) result.insert(result.end(), it->second.begin(), it->second.end());
     if (s < body.size() && !gone(s)) result.push_back(std::move(body[s]));

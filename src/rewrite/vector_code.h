@@ -3,6 +3,8 @@
 #pragma once
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "rewrite/editor.h"
 #include "rewrite/element_region.h"
@@ -11,8 +13,9 @@ namespace ptxlab::rewrite {
 
 // Edits of one function's body, by statement index of the original.
 struct BodyEdit {
-  std::map<uint32_t, Statements> before;               // inserted in front of a statement
-  std::vector<std::pair<uint32_t, uint32_t>> removed;  // half-open ranges
+  std::map<uint32_t, Statements> before;                              // inserted in front of a statement
+  std::vector<std::pair<uint32_t, uint32_t>> removed;                 // half-open ranges
+  std::map<uint32_t, std::map<std::string, std::string>> retargeted;  // branches that go to other labels now
   Statements apply(std::vector<ptx::Statement> body) const;
 };
 
