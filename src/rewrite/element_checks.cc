@@ -37,6 +37,8 @@ std::string forbidden(const ptx::Instruction& instruction) {
   if (e.async) return "completes later";
   if (e.timing) return "reads a clock";
   if (e.atomic && opcode_of(instruction) != "red") return "reads back an atomic's old value";
+  if (e.atomic && (has_word(instruction, ".inc") || has_word(instruction, ".dec")))
+    return "counts in an order that would change";
   if (has_word(instruction, ".cc") || opcode_of(instruction) == "addc" || opcode_of(instruction) == "subc" ||
       opcode_of(instruction) == "madc")
     return "uses the carry flag";
@@ -163,11 +165,11 @@ bool chain_back(const ElementRegion& region, const RegionContext& context, uint3
 }
 
 // Every definition of `reg` in the body continues the same reduction, and nothing else there reads it.
-std::string check_reduction(ElementRegion& region, const RegionContext& context, uint32_t reg) {
+std::string check_reduction(ElementRegion& region, const RegionContext& context, uint32_t reg, Reduction& kind) {
   const auto& flow = context.flow;
   const auto& name = flow.function.registers[reg].name;
   std::set<uint32_t> members;
-  Reduction kind = Reduction::none;
+  kind = Reduction::none;
   bool changes_rounding = false;
   for (uint32_t d : flow.definitions.of(reg)) {
     uint32_t statement = flow.definitions.all()[d].statement;
@@ -199,30 +201,79 @@ std::string check_reduction(ElementRegion& region, const RegionContext& context,
   return "";
 }
 
-// Does the value of an accumulator end in an exchange between threads? Else each thread's own share is the result, and
-// that share would change.
-bool combined_across_threads(const ElementRegion& region, const RegionContext& context, uint32_t reg) {
+std::string_view word_of(Reduction kind) {
+  switch (kind) {
+    case Reduction::none:
+    case Reduction::product: return "";
+    case Reduction::sum: return ".add";
+    case Reduction::minimum: return ".min";
+    case Reduction::maximum: return ".max";
+    case Reduction::bit_and: return ".and";
+    case Reduction::bit_or: return ".or";
+    case Reduction::bit_xor: return ".xor";
+  }
+  return "";
+}
+
+// What a use outside the body does with one thread's share of a reduction.
+enum class Use : uint8_t { passes_on, exchanges, ends_in_exchange, other };
+
+Use use_of_share(const ptx::Instruction& instruction, uint32_t reg, Reduction kind) {
+  auto opcode = opcode_of(instruction);
+  if (opcode == "mov" || opcode == "selp" || opcode == "cvt") return Use::passes_on;
+  if (opcode == "shfl" || opcode == "redux") return Use::exchanges;
+  if (opcode == "red" || opcode == "atom")
+    return has_word(instruction, word_of(kind)) ? Use::ends_in_exchange : Use::other;
+  if (opcode == "st" && analysis::space_word(instruction) == isa::Space::shared) return Use::ends_in_exchange;
+  size_t at = accumulator_operand(instruction, reg);
+  return at && reduction_of(instruction, at) == kind ? Use::passes_on : Use::other;
+}
+
+// Is every share of an accumulator combined with the other threads' before anything else is made of it, and by the same
+// operation? Else each thread's own share is part of the result, and that share would change.
+bool combined_across_threads(const ElementRegion& region, const RegionContext& context, uint32_t reg, Reduction kind) {
   const auto& definitions = context.flow.definitions;
   std::vector<uint32_t> open;
-  std::set<uint32_t> seen;
+  std::set<uint32_t> seen, exchanged;
   for (uint32_t d : definitions.of(reg))
     if (in_body(region, definitions.all()[d].statement)) open.push_back(d);
-  while (!open.empty() && seen.size() < 256) {
+  bool any = false;
+  // First what has passed an exchange already: that may be used as one likes.
+  auto follow = [&](uint32_t use, auto&& with) {
+    for (uint32_t written : register_use(*instruction_at(context, use)).writes)
+      for (uint32_t next : definitions.of(written))
+        if (definitions.all()[next].statement == use) with(next);
+  };
+  std::vector<uint32_t> shares = open;
+  while (!open.empty() && seen.size() < 512) {
     uint32_t d = open.back();
     open.pop_back();
     if (!seen.insert(d).second) continue;
     for (uint32_t use : definitions.uses(d)) {
       if (in_body(region, use)) continue;
-      const auto* instruction = instruction_at(context, use);
-      auto opcode = opcode_of(*instruction);
-      if (opcode == "shfl" || opcode == "red" || opcode == "atom" || opcode == "redux") return true;
-      if (opcode == "st" && analysis::space_word(*instruction) == isa::Space::shared) return true;
-      for (uint32_t written : register_use(*instruction).writes)
-        for (uint32_t next : definitions.of(written))
-          if (definitions.all()[next].statement == use) open.push_back(next);
+      auto does = use_of_share(*instruction_at(context, use), definitions.all()[d].reg, kind);
+      any = any || does == Use::exchanges || does == Use::ends_in_exchange;
+      bool out = does == Use::exchanges || exchanged.count(d);
+      follow(use, [&](uint32_t next) {
+        if (out && exchanged.insert(next).second) seen.erase(next);
+        if (out || does == Use::passes_on) open.push_back(next);
+      });
     }
   }
-  return false;
+  if (!any || seen.size() >= 512) return false;
+  seen.clear();
+  while (!shares.empty()) {
+    uint32_t d = shares.back();
+    shares.pop_back();
+    if (exchanged.count(d) || !seen.insert(d).second) continue;
+    for (uint32_t use : definitions.uses(d)) {
+      if (in_body(region, use)) continue;
+      auto does = use_of_share(*instruction_at(context, use), definitions.all()[d].reg, kind);
+      if (does == Use::other) return false;
+      if (does == Use::passes_on) follow(use, [&](uint32_t next) { shares.push_back(next); });
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -230,8 +281,9 @@ bool combined_across_threads(const ElementRegion& region, const RegionContext& c
 std::string check_reductions(ElementRegion& region, const RegionContext& context,
                              const std::vector<uint32_t>& carried) {
   for (uint32_t reg : carried) {
-    if (auto why = check_reduction(region, context, reg); !why.empty()) return why;
-    if (!combined_across_threads(region, context, reg))
+    Reduction kind;
+    if (auto why = check_reduction(region, context, reg, kind); !why.empty()) return why;
+    if (!combined_across_threads(region, context, reg, kind))
       return fmt::format("each thread keeps its own {}: it is not combined with other threads'",
                          context.flow.function.registers[reg].name);
     region.accumulators.push_back(reg);
@@ -276,13 +328,13 @@ std::optional<ElementAccess> adjacent(const ElementRegion&, const RegionContext&
   const auto& flow = context.flow;
   const auto* access = flow.access(statement);
   const auto* instruction = instruction_at(context, statement);
-  if (!access || !instruction || instruction->guard || access->atomic || access->vector != 1) return std::nullopt;
+  if (!access || !instruction || instruction->guard || access->atomic) return std::nullopt;
   if (access->space != isa::Space::global || !plain_access(*instruction)) return std::nullopt;
   uint32_t block = flow.cfg.block_of(statement);
   if (std::find(context.top_blocks.begin(), context.top_blocks.end(), block) == context.top_blocks.end())
     return std::nullopt;
   auto stride = context.stride(access->address);
-  if (!stride || *stride != access->bytes || access->bytes == 0 || access->bytes > 8) return std::nullopt;
+  if (!stride || *stride != access->bytes || access->bytes == 0 || access->bytes > 16) return std::nullopt;
   for (size_t i = 2; i < instruction->operands.size(); ++i)
     if (instruction->operands[i].kind != ptx::Operand::Kind::reg) return std::nullopt;
   ElementAccess found;
@@ -296,10 +348,20 @@ std::optional<ElementAccess> adjacent(const ElementRegion&, const RegionContext&
     return std::nullopt;
   found.address_reg = address.elements[0].id;
   found.offset = address.offset;
-  if (value.kind == ptx::Operand::Kind::reg)
-    found.value_reg = value.id;
-  else if (!access->writes)
-    return std::nullopt;
+  found.lanes = access->vector;
+  bool is_vector = value.kind == ptx::Operand::Kind::vector;
+  for (uint32_t lane = 0; lane < found.lanes; ++lane) {
+    if (is_vector && lane >= value.elements.size()) return std::nullopt;
+    const auto& one = is_vector ? value.elements[lane] : value;
+    if (one.kind == ptx::Operand::Kind::reg)
+      found.value_regs.push_back(one.id);
+    else if (access->writes || one.kind == ptx::Operand::Kind::sink)
+      found.value_regs.push_back(kNone);
+    else
+      return std::nullopt;
+  }
+  // Some lane has to say what registers the elements travel in.
+  if (found.lanes > 1 && found.value_regs[0] == kNone) return std::nullopt;
   auto start = flow.values.at_loop_start(access->address);
   found.group_shift = static_cast<uint32_t>(static_cast<uint64_t>(start.constant) % 64);
   return found;
@@ -359,12 +421,27 @@ bool reaches_without_barrier(const RegionContext& context, uint32_t from, uint32
   return false;
 }
 
+// "row[j]" and "row[j + half]" with 0 <= j < half: what lies as far apart as the range is long cannot meet, whichever elements
+// the two belong to.
+bool apart_by_bound(const ElementRegion& region, const RegionContext& context, const analysis::MemoryAccess& a,
+                    const analysis::MemoryAccess& b) {
+  if (!context.bound || !a.parameter || a.parameter != b.parameter || a.bytes != b.bytes) return false;
+  auto stride = context.stride(a.address), other = context.stride(b.address);
+  if (!stride || stride != other || *stride != static_cast<int64_t>(a.bytes) || region.index_scale != 1) return false;
+  auto minus = scale(b.address, -1);
+  auto difference = minus ? add(a.address, *minus) : std::nullopt;
+  auto length = scale(*context.bound, *stride);
+  auto back = length ? scale(*length, -1) : std::nullopt;
+  return difference && length && back && (*difference == *length || *difference == *back);
+}
+
 std::string check_inside(ElementRegion& region, const RegionContext& context,
                          const std::vector<const analysis::MemoryAccess*>& inside) {
   for (const auto* store : inside) {
     if (!store->writes) continue;
     for (const auto* load : inside) {
       if (!load->reads || load->writes || !may_overlap(context, *store, *load)) continue;
+      if (apart_by_bound(region, context, *store, *load)) continue;
       if (!same_element(*store, *load) || load->statement > store->statement)
         return fmt::format("{} may read what {} writes", place(context, load->statement),
                            place(context, store->statement));
@@ -396,8 +473,13 @@ std::string check_memory(ElementRegion& region, const RegionContext& context) {
       outside.push_back(&access);
   }
   if (auto why = check_inside(region, context, inside); !why.empty()) return why;
-  for (const auto* access : outside)
-    if (access->writes && !shared_space(*access) && access->space != isa::Space::local) region.only_writer = false;
+  for (const auto* access : outside) {
+    if (!access->writes || shared_space(*access) || access->space == isa::Space::local) continue;
+    region.only_writer = false;
+    // Other CTAs may do the elements now: what one CTA adds up is another number.
+    if (region.shape == ElementRegion::Shape::grid_stride && !region.accumulators.empty() && !access->atomic)
+      return fmt::format("{} may keep what one CTA alone has added up", place(context, access->statement));
+  }
   // In a loop around this one the body meets itself.
   bool nested = context.loop != kNone && flow.cfg.loops()[context.loop].parent != kNone;
   if (nested) outside.insert(outside.end(), inside.begin(), inside.end());

@@ -19,6 +19,8 @@ struct RegionContext {
   std::vector<uint32_t> top_blocks;  // blocks that every element passes
   // The bytes that an address grows by from one element to the next; nothing where that is not a constant.
   std::function<std::optional<int64_t>(const analysis::Affine&)> stride;
+  // What the index stays below, where it begins at 0 or above: loops only.
+  std::optional<analysis::Affine> bound;
 };
 
 // Empty where the body only computes; else what it does that forbids re-mapping.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/registers.h"
+#include "rewrite/loop_front.h"
 #include "rewrite/recogniser.h"
 
 namespace ptxlab::rewrite {
@@ -34,12 +35,19 @@ std::optional<Compare> Recogniser::compare_at(uint32_t block, uint32_t continue_
   if (b.terminator == kNone || b.successors.size() != 2) return std::nullopt;
   const auto& branch = *at(b.terminator);
   if (opcode_of(branch) != "bra" || !branch.guard) return std::nullopt;
-  uint32_t d = flow_.definitions.only(b.terminator, branch.guard->reg);
+  auto compare =
+      compare_of(b.terminator, branch.guard->reg, b.terminator, b.successors[0] != continue_to, branch.guard->negated);
+  return compare;
+}
+
+std::optional<Compare> Recogniser::compare_of(uint32_t statement, uint32_t reg, uint32_t branch, bool leaves,
+                                              bool negated) const {
+  uint32_t d = flow_.definitions.only(statement, reg);
   if (d == kNone) return std::nullopt;
   Compare compare;
-  compare.branch = b.terminator;
+  compare.branch = branch;
   compare.statement = flow_.definitions.all()[d].statement;
-  compare.taken_continues = b.successors[0] == continue_to;
+  compare.taken_continues = !leaves;
   const auto& setp = *at(compare.statement);
   auto type = analysis::type_word(setp);
   if (opcode_of(setp) != "setp" || setp.operands.size() != 3 || setp.words.size() != 3 || !isa::is_integer(type))
@@ -47,7 +55,7 @@ std::optional<Compare> Recogniser::compare_at(uint32_t block, uint32_t continue_
   compare.is_signed = isa::is_signed(type);
   compare.bits = isa::bits_of(type);
   // The relation that holds while the loop or body goes on.
-  bool holds = compare.taken_continues != branch.guard->negated;
+  bool holds = compare.taken_continues != negated;
   const auto& word = setp.words[1];
   compare.index = setp.operands[1];
   compare.bound = setp.operands[2];
@@ -121,7 +129,8 @@ void Recogniser::try_loop(uint32_t l) {
   const analysis::Induction* index = nullptr;
   for (const auto& induction : flow_.values.inductions())
     if (induction.loop == l) {
-      const auto& start = flow_.values.value(induction.initial);
+      const auto& initial = flow_.values.value(induction.initial);
+      auto start = Indices::divided(initial, indices_.scale_of(initial));
       if (indices_.is_tid(start) || indices_.is_global_thread(start)) index = &induction;
     }
   if (!index) return;
@@ -148,7 +157,8 @@ std::string Recogniser::match_loop(uint32_t l, ElementRegion& region) {
   uint32_t before = kNone;
   for (uint32_t from : blocks[loop.header].predecessors)
     if (!loop.contains(from)) before = before == kNone && flow_.cfg.reachable(from) ? from : kNone - 1;
-  if (before >= kNone - 1 || blocks[before].end != blocks[loop.header].begin) return "it is entered by a jump";
+  if (before >= kNone - 1) return "it is entered from several places";
+  if (auto why = no_front(flow_, l); !why.empty()) return why;
   bool top = loop.exits[0].from == loop.header && loop.blocks.size() > 1;
   if (!top && loop.exits[0].from != loop.latches[0]) return "it is left from its middle";
   uint32_t exit_block = loop.exits[0].from;
@@ -172,6 +182,7 @@ std::string Recogniser::match_loop(uint32_t l, ElementRegion& region) {
   region.index_signed = compare->is_signed;
   region.bound = compare->bound;
   region.insert_at = blocks[loop.header].begin;
+  region.loop = l;
   region.covered_end = blocks[loop.blocks.back()].end;
   region.exit_at = blocks[loop.exits[0].to].begin;
   if (compare->bits != region.index_bits) return "index and bound differ in width";
@@ -207,8 +218,11 @@ const analysis::Induction* Recogniser::find_index(uint32_t l, const Compare& com
 
 std::string Recogniser::match_mapping(const analysis::Loop& loop, const analysis::Induction& index,
                                       ElementRegion& region) {
-  const auto& start = flow_.values.value(index.initial);
-  const auto& step = flow_.values.value(index.step);
+  int64_t scale = indices_.scale_of(flow_.values.value(index.initial));
+  const auto start = Indices::divided(flow_.values.value(index.initial), scale);
+  const auto step = Indices::divided(flow_.values.value(index.step), scale);
+  if (scale > 1 && region.index_bits == 64 && !region.index_signed) return "its index is unsigned and has 64 bits";
+  region.index_scale = scale;
   auto update = update_of(loop, index.reg);
   auto operand = update ? step_operand(*update, index.reg) : std::nullopt;
   if (!operand || !constant_in_loop(loop, *operand)) return "its step is not at hand in front of it";
@@ -225,7 +239,8 @@ std::string Recogniser::match_mapping(const analysis::Loop& loop, const analysis
     return "";
   }
   return fmt::format("from {} in steps of {} is not the stride of a CTA or grid",
-                     flow_.values.describe(start, flow_.function), flow_.values.describe(step, flow_.function));
+                     flow_.values.describe(flow_.values.value(index.initial), flow_.function),
+                     flow_.values.describe(flow_.values.value(index.step), flow_.function));
 }
 
 bool Recogniser::only_feeds(uint32_t statement, uint32_t user) const {
@@ -256,7 +271,7 @@ std::string Recogniser::match_inductions(uint32_t l, const analysis::Induction& 
     if (!scaled || *scaled != own)
       return fmt::format("{} does not move along with the index", flow_.function.registers[induction.reg].name);
     skipped.insert(*update);
-    if (induction.reg != index.reg) region.pointers.push_back({induction.reg, size / unit});
+    if (induction.reg != index.reg) region.pointers.push_back({induction.reg, size / unit * region.index_scale});
   }
   return "";
 }
@@ -282,7 +297,7 @@ std::vector<uint32_t> Recogniser::top_blocks(uint32_t first, uint32_t last) cons
 std::string Recogniser::check_loop(uint32_t l, const analysis::Induction& index, ElementRegion& region) {
   const auto& loop = flow_.cfg.loops()[l];
   auto varying = flow_.values.varying(flow_.cfg, l);
-  std::vector<std::pair<AtomId, int64_t>> moving{{index.atom, 1}};
+  std::vector<std::pair<AtomId, int64_t>> moving{{index.atom, region.index_scale}};
   for (const auto& induction : flow_.values.inductions())
     for (const auto& pointer : region.pointers)
       if (induction.loop == l && induction.reg == pointer.reg) moving.emplace_back(induction.atom, pointer.stride);
@@ -300,7 +315,10 @@ std::string Recogniser::check_loop(uint32_t l, const analysis::Induction& index,
     return flow_.values.mentions_any(rest, varying) ? std::nullopt : std::optional<int64_t>(sum);
   };
   bool cta = region.shape == ElementRegion::Shape::cta_stride;
-  RegionContext context{flow_, launch_, cta ? row_ : line_, l, top_blocks(loop.header, loop.latches[0]), stride};
+  RegionContext context{flow_, launch_, cta ? row_ : line_, l, top_blocks(loop.header, loop.latches[0]), stride, {}};
+  if (auto bound = flow_.values.at_start(flow_.cfg.block_of(region.insert_at), region.bound.id);
+      region.bound.kind == ptx::Operand::Kind::reg && bound)
+    context.bound = flow_.values.value(*bound);
   if (region.bound.kind == ptx::Operand::Kind::reg) {
     auto bound = flow_.values.at_start(flow_.cfg.block_of(region.insert_at), region.bound.id);
     if (!bound || !context.uniform.uniform(*bound)) return "its bound differs from thread to thread";

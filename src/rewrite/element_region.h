@@ -30,12 +30,14 @@ namespace ptxlab::rewrite {
 struct ElementAccess {
   uint32_t statement = 0;
   bool store = false;
-  uint32_t bytes = 0;                    // of one element
-  uint32_t value_reg = analysis::kNone;  // loaded into; or stored from (kNone: an immediate)
+  uint32_t bytes = 0;  // of one element, all lanes together
+  uint32_t lanes = 1;  // 2 or 4 where the body's own access is a vector already
+  // By lane: loaded into, or stored from; kNone: an immediate, or a lane that nobody wants.
+  std::vector<uint32_t> value_regs;
   uint32_t address_reg = 0;
   int64_t offset = 0;
-  uint32_t group_shift =
-      0;  // constant part of the address beyond the base, in bytes: has to be a multiple of the vector
+  // Constant part of the address beyond the base, in bytes: has to be a multiple of the vector.
+  uint32_t group_shift = 0;
 };
 
 struct ElementRegion {
@@ -44,6 +46,7 @@ struct ElementRegion {
   // New code goes before statement `insert_at`; where it has done the work it jumps to the block that begins at
   // `exit_at`.
   uint32_t insert_at = 0, exit_at = 0;
+  uint32_t loop = analysis::kNone;  // whose header is at insert_at
   // The original's own statements for this work are [insert_at, covered_end): they go where the body was guarded, and
   // stay for what the guards refuse where it was a loop.
   uint32_t covered_end = 0;
@@ -53,10 +56,19 @@ struct ElementRegion {
   std::set<std::string> inner_labels;   // defined in the body
   std::vector<std::string> end_labels;  // branch targets that mean "this element is done"
   uint32_t index_reg = 0;               // the element's index, set before each copy of the body
+  // The index of element e is e times this: "for (i = 4 * tid; i < n; i += 4 * ntid)".
+  int64_t index_scale = 1;
   bool index_signed = false;
   int index_bits = 32;
-  ptx::Operand bound;    // i < bound; register or number, valid at insert_at
-  ptx::Operand step;     // loops: register or number of threads that share the range
+  ptx::Operand bound;  // i < bound; register or number, valid at insert_at
+  ptx::Operand step;   // loops: register or number of threads that share the range
+  // Predicates that hold for all elements of a row alike and under which a thread has nothing to do: guards on other
+  // indices ("row >= rows").
+  struct LeaveIf {
+    uint32_t reg;
+    bool negated;
+  };
+  std::vector<LeaveIf> leave_if;
   uint32_t threads = 0;  // where the step or the index has the CTA's size built in: that size; else 0
   struct Pointer {
     uint32_t reg;

@@ -42,6 +42,20 @@ struct Indices {
     std::sort(atoms.begin(), atoms.end());
     return Affine{0, {{std::move(atoms), coefficient}}};
   }
+  // By how much the index grows from one thread to the next, a power of two; 1 for what is no thread index.
+  int64_t scale_of(const Affine& start) const {
+    int64_t scale = tid ? start.coefficient(*tid) : 1;
+    return scale > 1 && scale <= 64 && (scale & (scale - 1)) == 0 ? scale : 1;
+  }
+  // Everything divided by `scale`; as it is where that does not come out even.
+  static Affine divided(Affine a, int64_t scale) {
+    if (a.constant % scale != 0) return a;
+    for (const auto& term : a.terms)
+      if (term.coefficient % scale != 0) return a;
+    a.constant /= scale;
+    for (auto& term : a.terms) term.coefficient /= scale;
+    return a;
+  }
   bool is_tid(const Affine& a) const { return tid && a == product({*tid}, 1); }
   // ctaid * size + tid; the size is ntid (then 0) or a constant; nothing where it is neither.
   std::optional<uint32_t> is_global_thread(const Affine& a) const {
@@ -86,6 +100,10 @@ class Recogniser {
 
   // Reads "setp; bra" at the end of a block, index and bound still unnamed as to which is which.
   std::optional<Compare> compare_at(uint32_t block, uint32_t continue_to) const;
+
+  // The comparison behind predicate `reg` as `statement` reads it; the branch at `branch` is taken where it holds
+  // (`negated`: where not), and goes on where `continues`.
+  std::optional<Compare> compare_of(uint32_t statement, uint32_t reg, uint32_t branch, bool leaves, bool negated) const;
 
   bool written_in_loop(const analysis::Loop& loop, uint32_t reg) const;
 
@@ -143,12 +161,14 @@ class Recogniser {
 
   void try_guarded();
 
-  std::string match_guarded(uint32_t exit, const Compare& compare, ElementRegion& region);
+  std::optional<Compare> guard_at(uint32_t block, ElementRegion& region, std::string& why) const;
+
+  std::string match_guarded(uint32_t guard, uint32_t exit, const Compare& compare, ElementRegion& region);
 
   // Statements in front of the guard that compute from the index belong to the element.
   std::string collect_dependents(const Compare& compare, ElementRegion& region);
 
-  std::string check_guarded(uint32_t exit, ElementRegion& region);
+  std::string check_guarded(uint32_t guard, uint32_t exit, ElementRegion& region);
 
   // The setp in front of the branch reads the index; its statement knows the value.
   uint32_t last_read_of_index(const ElementRegion& region) const;

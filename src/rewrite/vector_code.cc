@@ -7,33 +7,13 @@
 #include <set>
 
 #include "analysis/registers.h"
+#include "rewrite/loop_front.h"
+#include "rewrite/vector_access.h"
 
 namespace ptxlab::rewrite {
 namespace {
 
 using analysis::kNone;
-
-constexpr int kWidestAccess = 16;  // bytes: ld.v4.b32
-
-// How many neighbours one access takes, and whether pairs of 16-bit elements travel in 32-bit registers.
-struct Chunk {
-  int count = 1;
-  bool packed = false;
-};
-
-Chunk chunk_of(const ElementAccess& access, int width, isa::Type value_type) {
-  int bytes = static_cast<int>(access.bytes);
-  int count = std::min(width, kWidestAccess / bytes);
-  if (count <= 4) return {count, false};
-  // .v8 does not exist for narrow types; 16-bit registers pair up.
-  if (bytes == 2 && isa::bits_of(value_type) == 16) return {count, true};
-  return {4, false};
-}
-
-isa::Type value_type(const ElementAccess& access, const ptx::Function& function) {
-  if (access.value_reg != kNone) return function.registers[access.value_reg].type;
-  return access.bytes == 8 ? isa::Type::b64 : access.bytes == 4 ? isa::Type::b32 : isa::Type::b16;
-}
 
 class Emitter {
  public:
@@ -59,6 +39,7 @@ class Emitter {
       step_ = e_.fresh(isa::Type::b64);
       e_.emit("mov.u64", {name(step_), region_.step.name});
     }
+    if (region_.index_scale > 1) e_.emit("shr.u64", {name(step_), name(step_), scale_shift()});
     e_.comment("Neighbours belonged to different threads, so that they cannot depend on each other.");
     leave_if("lt", "u64", name(step_), std::to_string(width_), original);
     check_cta_size(original);
@@ -78,6 +59,7 @@ class Emitter {
     auto scalar = e_.fresh_label("scalar");
     e_.comment("ptxlab rule vectorise: " + std::to_string(width_) +
                " neighbouring elements a thread, for a grid as much smaller.");
+    for (const auto& leave : region_.leave_if) e_.emit_if(leave.reg, leave.negated, "bra", {exit});
     begin();
     uint32_t at = e_.fresh(isa::Type::b64), end = e_.fresh(isa::Type::b64);
     e_.emit("shl.b64", {name(at), name(thread_), std::to_string(shift_)});
@@ -123,6 +105,15 @@ class Emitter {
     index.id = region_.index_reg;
     thread_ = widened(index, false);
     bound_ = widened(region_.bound, region_.index_signed);
+    if (region_.index_scale == 1) return;
+    // From here on elements are counted, not what the index counts.
+    e_.emit("shr.u64", {name(thread_), name(thread_), scale_shift()});
+    e_.emit("add.s64", {name(bound_), name(bound_), std::to_string(region_.index_scale - 1)});
+    e_.emit("shr.s64", {name(bound_), name(bound_), scale_shift()});
+  }
+
+  std::string scale_shift() const {
+    return std::to_string(std::countr_zero(static_cast<uint64_t>(region_.index_scale)));
   }
 
   void leave_if(std::string_view relation, std::string_view type, const std::string& a, const std::string& b,
@@ -162,6 +153,8 @@ class Emitter {
       e_.emit("mov.b64", {name(index), name(at)});
     else
       e_.emit("cvt.u32.u64", {name(index), name(at)});
+    if (region_.index_scale > 1)
+      e_.emit(region_.index_bits == 64 ? "shl.b64" : "shl.b32", {name(index), name(index), scale_shift()});
     for (size_t i = 0; i < pointers.size(); ++i) {
       auto stride = std::to_string(region_.pointers[i].stride);
       if (isa::bits_of(e_.type(pointers[i])) == 64) {
@@ -186,7 +179,7 @@ class Emitter {
       if (idle.count(reg)) return;
       e_.emit(isa::bits_of(e_.type(reg)) == 64 ? "add.s64" : "add.s32", {name(reg), name(reg), std::to_string(by)});
     };
-    step(region_.index_reg, 1);
+    step(region_.index_reg, region_.index_scale);
     for (const auto& pointer : region_.pointers) step(pointer.reg, pointer.stride);
   }
 
@@ -229,9 +222,7 @@ class Emitter {
     return reads;
   }
 
-  int chunk_bytes(const ElementAccess& access) const {
-    return chunk_of(access, width_, value_type(access, flow_.function)).count * static_cast<int>(access.bytes);
-  }
+  int chunk_bytes(const ElementAccess& access) const { return rewrite::chunk_bytes(access, width_, flow_.function); }
 
   // Also the addresses that it looked at.
   std::vector<uint32_t> check_alignment(uint32_t at, const std::string& otherwise) {
@@ -257,55 +248,6 @@ class Emitter {
     return found;
   }
 
-  std::string words(const ElementAccess& access, int count, std::string_view type) const {
-    std::string text;
-    for (const auto& word : body_[access.statement].instruction()->words) {
-      if (isa::type_named(word))
-        text += fmt::format(".v{}{}", count, type.empty() ? word : type);
-      else
-        text += word;
-    }
-    return text;
-  }
-
-  static std::string braces(const std::vector<std::string>& names) {
-    std::string text = "{";
-    for (size_t i = 0; i < names.size(); ++i) text.append(i ? ", " : "").append(names[i]);
-    return text + "}";
-  }
-
-  // The group's accesses of one kind, loads into or stores from `elements`.
-  void vector_access(size_t a, uint32_t address, const std::vector<uint32_t>& elements) {
-    const auto& access = grouping_.accesses[a];
-    auto chunk = chunk_of(access, width_, value_type(access, flow_.function));
-    for (int first = 0; first < width_; first += chunk.count) {
-      int64_t offset = access.offset + int64_t{first} * access.bytes;
-      auto where = offset ? fmt::format("[{}+{}]", name(address), offset) : fmt::format("[{}]", name(address));
-      std::vector<std::string> names;
-      std::vector<std::pair<std::string, std::string>> pairs;
-      for (int i = 0; i < chunk.count; i += chunk.packed ? 2 : 1) {
-        if (!chunk.packed) {
-          names.push_back(name(elements[first + i]));
-          continue;
-        }
-        names.push_back(name(e_.fresh(isa::Type::b32)));
-        pairs.emplace_back(names.back(), braces({name(elements[first + i]), name(elements[first + i + 1])}));
-      }
-      auto spelt = words(access, static_cast<int>(names.size()), chunk.packed ? ".b32" : "");
-      auto operands = access.store ? std::vector{where, braces(names)} : std::vector{braces(names), where};
-      // A cache policy stands behind.
-      const auto& original = body_[access.statement].instruction()->operands;
-      if (original.size() > 2) operands.push_back(name(original[2].id));
-      if (access.store) {
-        for (const auto& [whole, halves] : pairs) e_.emit("mov.b32", {whole, halves});
-        e_.emit(spelt, std::move(operands));
-      } else {
-        e_.emit(spelt, std::move(operands));
-        for (const auto& [whole, halves] : pairs) e_.emit("mov.b32", {halves, whole});
-      }
-    }
-  }
-
   // The groups that begin at `starts`: all their loads, their bodies in order, all their stores.
   void work_on(const std::vector<uint32_t>& starts, const std::vector<std::vector<uint32_t>>& places) {
     using Elements = std::vector<std::vector<uint32_t>>;  // registers by access and place in the group
@@ -313,8 +255,9 @@ class Emitter {
     for (size_t g = 0; g < starts.size(); ++g) {
       for (size_t a = 0; a < grouping_.accesses.size(); ++a) {
         const auto& access = grouping_.accesses[a];
-        for (int k = 0; k < width_; ++k) groups[g][a].push_back(e_.fresh(value_type(access, flow_.function)));
-        if (!access.store) vector_access(a, places[g][a], groups[g][a]);
+        for (int k = 0; k < width_ * static_cast<int>(access.lanes); ++k)
+          groups[g][a].push_back(e_.fresh(value_type(access, flow_.function)));
+        if (!access.store) vector_access(access, flow_.function, width_, places[g][a], groups[g][a], e_);
       }
     }
     auto idle = not_needed();
@@ -326,7 +269,8 @@ class Emitter {
       }
     for (size_t g = 0; g < starts.size(); ++g)
       for (size_t a = 0; a < grouping_.accesses.size(); ++a)
-        if (grouping_.accesses[a].store) vector_access(a, places[g][a], groups[g][a]);
+        if (grouping_.accesses[a].store)
+          vector_access(grouping_.accesses[a], flow_.function, width_, places[g][a], groups[g][a], e_);
   }
 
   bool vectorised(uint32_t statement) const {
@@ -365,8 +309,12 @@ class Emitter {
     const auto& value = body_[use].instruction()->operands;
     // A store may also store what the slice computes.
     for (uint32_t written : analysis::register_use(*body_[definition].instruction()).writes)
-      for (const auto& operand : value)
+      for (const auto& operand : value) {
         if (operand.kind == ptx::Operand::Kind::reg && operand.id == written) return true;
+        for (const auto& lane : operand.elements)
+          if (operand.kind == ptx::Operand::Kind::vector && lane.kind == ptx::Operand::Kind::reg && lane.id == written)
+            return true;
+      }
     return false;
   }
 
@@ -386,15 +334,23 @@ class Emitter {
         e_.copy(body_[s], {}, labels);
         continue;
       }
-      const auto& access = grouping_.accesses[a];
-      if (!access.store)
-        e_.move(access.value_reg, name(elements[a][k]));
-      else if (access.value_reg != kNone)
-        e_.move(elements[a][k], name(access.value_reg));
-      else
-        e_.move(elements[a][k], body_[s].instruction()->operands[1].name);
+      copy_lanes(grouping_.accesses[a], elements[a], k);
     }
     if (!end.empty()) e_.label(end);
+  }
+
+  // What the access of one element was: moves between the body's registers and the group's.
+  void copy_lanes(const ElementAccess& access, const std::vector<uint32_t>& elements, int k) {
+    const auto& value = body_[access.statement].instruction()->operands[access.store ? 1 : 0];
+    for (uint32_t lane = 0; lane < access.lanes; ++lane) {
+      uint32_t one = elements[static_cast<size_t>(k) * access.lanes + lane], reg = access.value_regs[lane];
+      if (!access.store) {
+        if (reg != kNone) e_.move(reg, name(one));
+        continue;
+      }
+      const auto& operand = value.kind == ptx::Operand::Kind::vector ? value.elements[lane] : value;
+      e_.move(one, reg != kNone ? name(reg) : operand.name);
+    }
   }
 
   bool leaves_early() const {
@@ -502,8 +458,7 @@ Grouping group(const ElementRegion& region, const ptx::Function& function, int w
   grouping.width = width;
   bool store_left = false;
   for (const auto& access : region.accesses) {
-    auto chunk = chunk_of(access, width, value_type(access, function));
-    uint32_t bytes = static_cast<uint32_t>(chunk.count) * access.bytes;
+    auto bytes = static_cast<uint32_t>(chunk_bytes(access, width, function));
     // "x[i + 1]" is never aligned when x[i] is.
     if (access.group_shift % bytes != 0 || access.offset % static_cast<int64_t>(bytes) != 0) {
       store_left = store_left || access.store;
@@ -513,10 +468,8 @@ Grouping group(const ElementRegion& region, const ptx::Function& function, int w
   }
   // Stores stay in order among each other.
   if (store_left) std::erase_if(grouping.accesses, [](const auto& access) { return access.store; });
-  for (const auto& access : grouping.accesses) {
-    auto chunk = chunk_of(access, width, value_type(access, function));
-    grouping.widest = std::max(grouping.widest, static_cast<uint32_t>(chunk.count) * access.bytes);
-  }
+  for (const auto& access : grouping.accesses)
+    grouping.widest = std::max(grouping.widest, static_cast<uint32_t>(chunk_bytes(access, width, function)));
   return grouping;
 }
 
@@ -539,8 +492,12 @@ void emit_groups(const Flow& flow, const ElementRegion& region, const Grouping& 
   Emitter emitter(flow, region, grouping, editor);
   bool guarded = region.shape == ElementRegion::Shape::guarded;
   auto made = guarded ? emitter.guarded(exit) : emitter.loop(exit);
-  auto& there = edit.before[region.insert_at];
-  there.insert(there.end(), made.begin(), made.end());
+  if (region.loop != kNone) {
+    put_in_front(flow, region.loop, std::move(made), editor, edit);
+  } else {
+    auto& there = edit.before[region.insert_at];
+    there.insert(there.end(), made.begin(), made.end());
+  }
   if (guarded) edit.removed.emplace_back(region.insert_at, region.covered_end);
 }
 

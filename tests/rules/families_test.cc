@@ -6,7 +6,7 @@ namespace ptxlab::rules {
 namespace {
 
 const auto kFamilies = "tests/rules/families.ptx";
-const std::vector<std::string> kExact{"vectorise", "unroll", "readonly", "cache", "block", "registers"};
+const std::vector<std::string> kExact{"vectorise", "unswitch", "unroll", "readonly", "cache", "block"};
 
 std::string block_2d(std::string plan, int x, int y) {
   auto at = plan.find("block = [");
@@ -157,7 +157,7 @@ TEST(Families, BiasGeluDropout) {
   for (auto [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 1}, {3, 8}, {5, 33}, {4, 64}, {2, 131}})
     for (uint64_t off : {0, 1})
       for (bool flat : {false, true}) each_rule(bias_gelu_dropout(m, n, off, flat));
-  EXPECT_TRUE(applies(bias_gelu_dropout(3, 8, 0, true), "vectorise"));
+  for (bool flat : {false, true}) EXPECT_TRUE(applies(bias_gelu_dropout(3, 8, 0, flat), "vectorise"));
 }
 
 TEST(Families, RotaryInPlace) {
@@ -167,6 +167,7 @@ TEST(Families, RotaryInPlace) {
       for (int block : {32, 3}) each_rule(rotary_bf16(tokens, heads, dim, off, block));
   }
   EXPECT_TRUE(applies(rotary(2, 3, 16), "unroll"));
+  EXPECT_TRUE(applies(rotary_bf16(2, 3, 64, 0, 32), "vectorise"));
 }
 
 TEST(Families, Dequantise) {
@@ -202,6 +203,12 @@ TEST(Families, LongSums) {
        std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {3, 1}, {33, 2}, {8, 3}, {31, 4}, {5, 9}, {64, 17}})
     each_rule(dot_rows(m, n));
   EXPECT_TRUE(applies(dot_rows(33, 9), "unroll"));
+}
+
+TEST(Families, FewerRegisters) {
+  static const auto ptx = file(kFamilies);
+  for (const auto& setting : {stencil("stencil3d", 35, 10, 9), sgemm("sgemm", 17, 3, 5)})
+    Trial(ptx, setting, 0, Fill::byte).apply("registers");
 }
 
 TEST(Families, OneRuleUponAnother) {
