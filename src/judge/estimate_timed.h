@@ -18,6 +18,19 @@
 
 namespace ptxlab::judge {
 
+// A plan with its sizes known.
+struct PlanInput {
+  const ptx::Module& module;
+  const launch::ResolvedPlan& plan;
+  const std::vector<toolchain::Resources>& resources;  // of ptxas; without an entry's, its registers are guessed
+  isa::Target target;
+  uint64_t seed = 1;
+  std::function<std::unique_ptr<simt::Engine>()> engine;
+};
+
+// Errors: JDG0020, the engine cannot run these CTAs alone.
+base::Result<record::Estimate> estimate_plan(const PlanInput& input);
+
 struct EstimateInput {
   const task::Task& task;
   const std::vector<task::CaseData>& timed;  // beside task.time, without the inputs' bytes

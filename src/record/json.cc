@@ -155,6 +155,16 @@ Gate read_gate(const json& value, const std::string& place) {
   return gate;
 }
 
+std::vector<Estimate::Part> read_parts(const Object& object, const json& value, const char* key, const char* figure) {
+  std::vector<Estimate::Part> parts;
+  if (!value.contains(key)) return parts;
+  object.each(key, [&](const json& item, const std::string& where) {
+    Object part(item, where);
+    parts.push_back({part.get<std::string>("name"), part.get<double>(figure)});
+  });
+  return parts;
+}
+
 std::optional<Estimate> read_estimate(const Object& parent, const json& value, const char* key) {
   if (!value.contains(key) || value.at(key).is_null()) return std::nullopt;
   Object object(value.at(key), parent.place(key));
@@ -164,6 +174,23 @@ std::optional<Estimate> read_estimate(const Object& parent, const json& value, c
   estimate.sectors = object.get<double>("sectors");
   estimate.occupancy = object.get<double>("occupancy");
   estimate.bound_by = object.get<std::string>("bound_by");
+  // Verdicts of earlier versions have no more than this.
+  auto number = [&](const char* name, double& into) { into = object.optional<double>(name).value_or(0); };
+  number("uncertainty", estimate.uncertainty);
+  number("launch_ns", estimate.launch_ns);
+  number("dram_bytes", estimate.dram_bytes);
+  number("l2_bytes", estimate.l2_bytes);
+  number("l1_hit_bytes", estimate.l1_hit_bytes);
+  number("bank_conflicts", estimate.bank_conflicts);
+  number("scattered_passes", estimate.scattered_passes);
+  number("waves", estimate.waves);
+  number("tail", estimate.tail);
+  estimate.device = object.optional<std::string>("device").value_or("");
+  estimate.resident_ctas = object.optional<int>("resident_ctas").value_or(0);
+  estimate.occupancy_limit = object.optional<std::string>("occupancy_limit").value_or("");
+  estimate.limits = read_parts(object, value.at(key), "limits", "nanoseconds");
+  estimate.waits = read_parts(object, value.at(key), "waits", "share");
+  estimate.assumptions = object.optional<std::vector<std::string>>("assumptions").value_or(std::vector<std::string>{});
   return estimate;
 }
 
@@ -299,11 +326,31 @@ json to_json(const Constraints& c) {
 }
 
 json to_json(const Estimate& e) {
+  auto list = [](const std::vector<Estimate::Part>& parts, const char* figure) {
+    json made = json::array();
+    for (const auto& part : parts) made.push_back({{"name", part.name}, {figure, part.value}});
+    return made;
+  };
   return {{"nanoseconds", e.nanoseconds},
+          {"uncertainty", e.uncertainty},
+          {"device", e.device},
+          {"bound_by", e.bound_by},
+          {"launch_ns", e.launch_ns},
+          {"occupancy", e.occupancy},
+          {"occupancy_limit", e.occupancy_limit},
+          {"resident_ctas", e.resident_ctas},
+          {"waves", e.waves},
+          {"tail", e.tail},
           {"issue_slots", e.issue_slots},
           {"sectors", e.sectors},
-          {"occupancy", e.occupancy},
-          {"bound_by", e.bound_by}};
+          {"dram_bytes", e.dram_bytes},
+          {"l2_bytes", e.l2_bytes},
+          {"l1_hit_bytes", e.l1_hit_bytes},
+          {"bank_conflicts", e.bank_conflicts},
+          {"scattered_passes", e.scattered_passes},
+          {"limits", list(e.limits, "nanoseconds")},
+          {"waits", list(e.waits, "share")},
+          {"assumptions", e.assumptions}};
 }
 
 json to_json(const Verdict& verdict) {

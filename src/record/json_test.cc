@@ -50,7 +50,14 @@ Verdict a_verdict() {
   resources.code_bytes = 4096;
   verdict.resources.push_back(resources);
   verdict.cases = {{"m=1", true, ""}, {"m=2", false, "1 of 2"}};
-  verdict.estimate = Estimate{1500.5, 1, 2, 0.5, "memory"};
+  verdict.estimate.emplace();
+  verdict.estimate->nanoseconds = 1500.5;
+  verdict.estimate->bound_by = "DRAM latency";
+  verdict.estimate->device = "H200";
+  before.estimate->limits = {{"DRAM bandwidth", 700}, {"issue slots", 3.5}};
+  before.estimate->waits = {{"a barrier", 0.25}};
+  verdict.estimate->resident_ctas = 8;
+  verdict.estimate->assumptions = {"32 registers a thread"};
   verdict.estimated_speedup = 1.25;
   return verdict;
 }
@@ -78,7 +85,12 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(to_json(*after), made);
   EXPECT_EQ(after->outcome, OutcomeName::wrong);
   EXPECT_EQ(after->gate(GateName::check).findings.at(0).fix.at(0).text, "x");
-  EXPECT_EQ(after->estimate->bound_by, "memory");
+  EXPECT_EQ(after->estimate->bound_by, "DRAM latency");
+  EXPECT_EQ(after->estimate->device, "H200");
+  EXPECT_EQ(after->estimate->limits, before.estimate->limits);
+  EXPECT_EQ(after->estimate->waits, before.estimate->waits);
+  EXPECT_EQ(after->estimate->resident_ctas, 8);
+  EXPECT_EQ(after->estimate->assumptions, before.estimate->assumptions);
   EXPECT_FALSE(after->baseline_estimate);
 }
 

@@ -56,11 +56,29 @@ struct Gate {
   double milliseconds = 0;
 };
 
-// What the thin estimate says of one side; always labelled as an estimate.
+// What the estimate says of one side; always labelled as an estimate. docs/estimate.md explains each figure.
 struct Estimate {
-  double nanoseconds = 0;
+  struct Part {
+    std::string name;
+    double value = 0;
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  double nanoseconds = 0;  // launches included
   double issue_slots = 0, sectors = 0, occupancy = 0;
-  std::string bound_by;  // "memory", "issue"
+  std::string bound_by;    // "DRAM bandwidth", "DRAM latency", "issue slots", "launch overhead" ...
+  std::string device;      // the one that stands for the target
+  double uncertainty = 0;  // relative: two estimates of one task that differ by less say nothing
+  double launch_ns = 0;    // of `nanoseconds`
+  double dram_bytes = 0, l2_bytes = 0, l1_hit_bytes = 0;
+  double bank_conflicts = 0;    // passes over shared memory beyond those without conflicts
+  double scattered_passes = 0;  // passes of the load/store unit beyond those of neighbouring words
+  double waves = 0;             // resident sets of CTAs, one after the other
+  double tail = 0;              // share of the SMs' time lost because the last CTAs do not fill them
+  int resident_ctas = 0;        // an SM
+  std::string occupancy_limit;  // registers, shared memory, threads, CTAs
+  std::vector<Part> limits;     // nanoseconds that each resource would need if nothing else took time, longest first
+  std::vector<Part> waits;      // shares of the resident warps' time, longest first
+  std::vector<std::string> assumptions;  // what was guessed
 };
 
 struct CaseResult {

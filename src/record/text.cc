@@ -38,6 +38,18 @@ std::string time_of(double nanoseconds) {
   return fmt::format("{:.2f} ms", nanoseconds / 1e6);
 }
 
+// "268 M", "1.5 k"
+std::string count(double number) {
+  if (number < 1e3) return fmt::format("{:.0f}", number);
+  if (number < 1e6) return fmt::format("{:.1f} k", number / 1e3);
+  if (number < 1e9) return fmt::format("{:.1f} M", number / 1e6);
+  return fmt::format("{:.1f} G", number / 1e9);
+}
+std::string amount(double bytes) {
+  std::string out = count(bytes);
+  return out + (out.back() >= 'A' ? "B" : " B");
+}
+
 std::string gate_table(const Verdict& verdict) {
   std::string out;
   for (const auto& gate : verdict.gates) {
@@ -96,14 +108,45 @@ std::string resources_text(const Verdict& verdict) {
   return out;
 }
 
+// The three parts that matter most: "a value from DRAM 54 %, a busy pipe 11 %".
+template <class Show>
+std::string longest(const std::vector<Estimate::Part>& parts, const Show& show) {
+  std::string out;
+  for (size_t i = 0; i < parts.size() && i < 3; ++i)
+    out += fmt::format("{}{} {}", i ? ", " : "", parts[i].name, show(parts[i].value));
+  return out;
+}
+
 std::string estimate_text(const Verdict& verdict) {
   const Estimate& own = *verdict.estimate;
-  std::string out = fmt::format("estimated, not measured: {} ({} bound, occupancy {:.0f} %)", time_of(own.nanoseconds),
-                                own.bound_by, 100 * own.occupancy);
+  std::string out = fmt::format("estimated, not measured: {} (bound by {})", time_of(own.nanoseconds), own.bound_by);
   if (verdict.baseline_estimate)
-    out += fmt::format(", the baseline {}", time_of(verdict.baseline_estimate->nanoseconds));
-  if (verdict.estimated_speedup) out += fmt::format(": {:.2f} times as fast", *verdict.estimated_speedup);
-  return out + "\n";
+    out += fmt::format(", the baseline {} (bound by {})", time_of(verdict.baseline_estimate->nanoseconds),
+                       verdict.baseline_estimate->bound_by);
+  if (verdict.estimated_speedup)
+    out +=
+        fmt::format(": {:.2f} times as fast, give or take {:.0f} %", *verdict.estimated_speedup, 100 * own.uncertainty);
+  out += '\n';
+  if (own.resident_ctas > 0) {
+    out += fmt::format("  on {}: {} CTA{} an SM (occupancy {:.0f} %, limited by {}), {:.1f} waves", own.device,
+                       own.resident_ctas, own.resident_ctas == 1 ? "" : "s", 100 * own.occupancy, own.occupancy_limit,
+                       own.waves);
+    if (own.tail >= 0.005) out += fmt::format(", {:.0f} % lost at the end", 100 * own.tail);
+    out += '\n';
+  }
+  if (!own.limits.empty())
+    out += fmt::format("  each alone: {}; launches {}\n", longest(own.limits, time_of), time_of(own.launch_ns));
+  if (!own.waits.empty())
+    out += fmt::format("  warps wait for: {}\n",
+                       longest(own.waits, [](double share) { return fmt::format("{:.0f} %", 100 * share); }));
+  if (own.dram_bytes + own.l2_bytes > 0)
+    out += fmt::format("  bytes: {} from and to DRAM, {} through L2, {} found in L1\n", amount(own.dram_bytes),
+                       amount(own.l2_bytes), amount(own.l1_hit_bytes));
+  if (own.bank_conflicts >= 1 || own.scattered_passes >= 1)
+    out += fmt::format("  more passes than needed: {} by bank conflicts, {} by scattered addresses\n",
+                       count(own.bank_conflicts), count(own.scattered_passes));
+  for (const auto& guess : own.assumptions) out += fmt::format("  assumed: {}\n", guess);
+  return out;
 }
 
 }  // namespace

@@ -35,8 +35,28 @@ TEST(Text, SaysOutcomeGatesFindingsCasesAndEstimate) {
   verdict.gate(GateName::emulate).findings = {note, finding};
   verdict.cases = {{"m=1", true, ""}, {"m=3 n=7", false, "7 of 21 elements differ"}};
   verdict.resources.push_back({"rms", 27, 4, 8, 0, 1024, 1, 4096, 0});
-  verdict.estimate = Estimate{12300, 1, 2, 0.75, "memory"};
-  verdict.baseline_estimate = Estimate{15000, 1, 2, 0.75, "memory"};
+  Estimate estimate;
+  estimate.nanoseconds = 15000;
+  estimate.bound_by = "DRAM latency";
+  verdict.baseline_estimate = estimate;
+  estimate.nanoseconds = 12300;
+  estimate.bound_by = "DRAM bandwidth";
+  estimate.device = "H200";
+  estimate.uncertainty = 0.06;
+  estimate.launch_ns = 4200;
+  estimate.occupancy = 0.75;
+  estimate.occupancy_limit = "registers";
+  estimate.resident_ctas = 6;
+  estimate.waves = 1.9;
+  estimate.tail = 0.04;
+  estimate.limits = {{"DRAM bandwidth", 7800}, {"L2 bandwidth", 5100}, {"issue slots", 900}, {"fp32 pipe", 40}};
+  estimate.waits = {{"a value from DRAM", 0.81}, {"a barrier", 0.1}};
+  estimate.dram_bytes = 33.6e6;
+  estimate.l2_bytes = 34e6;
+  estimate.l1_hit_bytes = 512;
+  estimate.bank_conflicts = 4096;
+  estimate.assumptions = {"32 registers a thread"};
+  verdict.estimate = estimate;
   verdict.estimated_speedup = 1.22;
   verdict.unexecuted_lines = {8, 9};
   TextOptions options;
@@ -61,7 +81,14 @@ TEST(Text, SaysOutcomeGatesFindingsCasesAndEstimate) {
       "  m=3 n=7: 7 of 21 elements differ\n"
       "  entry                    registers  spills   stack  shared barriers      code\n"
       "  rms                             27      12       0    1024        1      4096\n"
-      "estimated, not measured: 12.3 us (memory bound, occupancy 75 %), the baseline 15.0 us: 1.22 times as fast\n"
+      "estimated, not measured: 12.3 us (bound by DRAM bandwidth), the baseline 15.0 us (bound by DRAM latency): 1.22 "
+      "times as fast, give or take 6 %\n"
+      "  on H200: 6 CTAs an SM (occupancy 75 %, limited by registers), 1.9 waves, 4 % lost at the end\n"
+      "  each alone: DRAM bandwidth 7.8 us, L2 bandwidth 5.1 us, issue slots 900 ns; launches 4.2 us\n"
+      "  warps wait for: a value from DRAM 81 %, a barrier 10 %\n"
+      "  bytes: 33.6 MB from and to DRAM, 34.0 MB through L2, 512 B found in L1\n"
+      "  more passes than needed: 4.1 k by bank conflicts, 0 by scattered addresses\n"
+      "  assumed: 32 registers a thread\n"
       "PTX lines that no case executed: 8-9\n");
 }
 
