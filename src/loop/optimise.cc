@@ -10,6 +10,7 @@
 #include <map>
 #include <mutex>
 #include <set>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -155,19 +156,41 @@ bool right(const record::Verdict& verdict) {
   return false;
 }
 
-// Right ones by estimated speed-up; those without an estimate last, in the order proposed.
+double uncertainty_of(const record::Verdict& verdict) {
+  return std::max(kWorthMentioning - 1, verdict.estimate ? verdict.estimate->uncertainty : 0);
+}
+
+// What a reader would rather have: fewer changes, less machine code, fewer launches; then the order proposed.
+std::tuple<int, uint64_t, size_t, size_t> complexity(const Attempt& attempt, size_t place) {
+  uint64_t code = 0;
+  for (const auto& resources : attempt.verdict.resources) code += resources.code_bytes;
+  return {attempt.candidate.steps, code, attempt.candidate.plan.value_or("").size(), place};
+}
+
+// Right ones by estimated speed-up, the simplest first among those that the estimate cannot tell from the fastest of
+// them; those without an estimate last, in the order proposed.
 void rank(Optimised& result) {
+  auto& ranking = result.ranking;
   for (size_t i = 0; i < result.attempts.size(); ++i) {
     const auto& attempt = result.attempts[i];
-    if (right(attempt.verdict)) result.ranking.push_back(i);
+    if (right(attempt.verdict)) ranking.push_back(i);
   }
   auto speed = [&](size_t i) { return result.attempts[i].verdict.estimated_speedup.value_or(0); };
-  std::stable_sort(result.ranking.begin(), result.ranking.end(),
-                   [&](size_t a, size_t b) { return speed(a) > speed(b); });
-  if (result.ranking.empty()) return;
-  const auto& first = result.attempts[result.ranking.front()].verdict;
-  if (first.outcome == OutcomeName::unverified && first.estimated_speedup.value_or(0) >= kWorthMentioning) {
-    result.best = result.ranking.front();
+  std::stable_sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
+  for (auto group = ranking.begin(); group != ranking.end();) {
+    double slowest = speed(*group) / (1 + uncertainty_of(result.attempts[*group].verdict));
+    auto end = std::find_if(group, ranking.end(), [&](size_t i) { return speed(i) < slowest; });
+    if (speed(*group) > 0) {
+      std::sort(group, end, [&](size_t a, size_t b) {
+        return complexity(result.attempts[a], a) < complexity(result.attempts[b], b);
+      });
+    }
+    group = end;
+  }
+  if (ranking.empty()) return;
+  const auto& first = result.attempts[ranking.front()].verdict;
+  if (first.outcome == OutcomeName::unverified && first.estimated_speedup.value_or(0) >= 1 + uncertainty_of(first)) {
+    result.best = ranking.front();
   }
 }
 
@@ -204,6 +227,17 @@ std::string why_none_is_better(const Optimised& result) {
   if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
     return "No candidate could be estimated (that needs ptxas), so none is called better; your kernel stays the "
            "answer.";
+  }
+  auto fastest = std::max_element(result.ranking.begin(), result.ranking.end(), [&](size_t a, size_t b) {
+    return result.attempts[a].verdict.estimated_speedup.value_or(0) <
+           result.attempts[b].verdict.estimated_speedup.value_or(0);
+  });
+  const auto& verdict = result.attempts[*fastest].verdict;
+  if (verdict.estimated_speedup.value_or(0) >= kWorthMentioning) {
+    return fmt::format(
+        "No right candidate is estimated to be faster than your kernel by more than the estimate's uncertainty ({:.0f} "
+        "%); your kernel stays the answer.",
+        100 * uncertainty_of(verdict));
   }
   return "No right candidate is estimated to be faster than your kernel, which stays the answer.";
 }

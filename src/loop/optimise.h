@@ -47,7 +47,8 @@ struct Optimised {
   bool failed = false;      // infrastructure: no proposer answered, or an attempt could not be archived
 };
 
-// An estimated speed-up below this is not called better: the estimate knows nothing finer.
+// An estimated speed-up below this is not called better, and neither is one within the estimate's own uncertainty.
+// Among candidates whose estimates differ by less than that the simplest comes first: fewest steps, then shortest code.
 inline constexpr double kWorthMentioning = 1.01;
 
 // A proposer that does not learn is asked once, for all candidates. One that does is asked each turn for its share of them,

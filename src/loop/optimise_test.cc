@@ -78,6 +78,76 @@ TEST(Optimise, NamesTheBestAndKeepsTheOriginal) {
   EXPECT_NE(result.reason.find("nothing was measured"), std::string::npos);
 }
 
+// Candidates that the estimate cannot tell apart: judged with an uncertainty of 6 %, and each with its steps and code.
+class Simplicity : public testing::Test {
+ protected:
+  struct One {
+    std::string name;
+    double speedup;
+    int steps;
+    uint64_t code;
+  };
+  class Proposer : public record::Proposer {
+   public:
+    explicit Proposer(const std::vector<One>& ones) : ones_(ones) {}
+    std::string name() const override { return "fixed"; }
+    base::Result<Proposal> propose(const record::Brief&, int) override {
+      Proposal proposal;
+      for (const auto& one : ones_) {
+        Candidate c;
+        c.name = c.ptx = one.name;
+        c.steps = one.steps;
+        proposal.candidates.push_back(c);
+      }
+      return proposal;
+    }
+
+   private:
+    const std::vector<One>& ones_;
+  };
+  Optimised run(const std::vector<One>& ones) {
+    Proposer proposer(ones);
+    std::vector<record::Proposer*> proposers{&proposer};
+    record::Brief brief;
+    brief.task.name = "test";
+    auto judge = [&](const Candidate& c) {
+      Verdict v;
+      v.outcome = OutcomeName::unverified;
+      for (const auto& one : ones) {
+        if (one.name != c.name) continue;
+        v.estimated_speedup = one.speedup;
+        v.estimate.emplace().uncertainty = 0.06;
+        v.resources.resize(1);
+        v.resources[0].code_bytes = one.code;
+      }
+      return v;
+    };
+    return optimise(brief, proposers, judge, nullptr, {});
+  }
+  static std::string order(const Optimised& result) {
+    std::string out;
+    for (size_t i : result.ranking) out += result.attempts[i].candidate.name + " ";
+    return out;
+  }
+};
+
+TEST_F(Simplicity, FewerStepsComeFirstWhereTheEstimateCannotTell) {
+  auto result = run({{"chain", 1.43, 3, 500}, {"wide", 1.40, 1, 900}, {"narrow", 1.39, 1, 700}, {"slow", 1.2, 1, 100}});
+  EXPECT_EQ(order(result), "narrow wide chain slow ");
+  EXPECT_EQ(result.attempts[*result.best].candidate.name, "narrow");
+}
+
+TEST_F(Simplicity, AClearLeadBeatsSimplicity) {
+  EXPECT_EQ(order(run({{"plain", 1.40, 1, 100}, {"chain", 1.60, 4, 9000}})), "chain plain ");
+}
+
+TEST_F(Simplicity, NothingWithinTheUncertaintyIsBetterThanTheOriginal) {
+  auto result = run({{"hardly", 1.05, 1, 100}});
+  EXPECT_FALSE(result.best.has_value());
+  EXPECT_NE(result.reason.find("uncertainty (6 %)"), std::string::npos) << result.reason;
+  EXPECT_TRUE(run({{"enough", 1.07, 1, 100}}).best.has_value());
+}
+
 TEST(Optimise, AnEstimateReplacesTheOriginalOnlyWhenAsked) {
   FixedProposer proposer({"right-1.2"});
   OptimiseOptions options;

@@ -125,6 +125,7 @@ Candidate read_candidate_object(const json& value, std::string place) {
   candidate.plan = object.text("plan");
   candidate.prompt = object.text("prompt").value_or("");
   candidate.answer = object.text("answer").value_or("");
+  candidate.steps = object.optional<int>("steps").value_or(1);
   if (object.has("findings")) candidate.findings = read_findings(object, "findings");
   return candidate;
 }
@@ -299,6 +300,7 @@ json to_json(const Candidate& candidate) {
   json out = {{"schema", "ptxlab.candidate/1"},  {"name", candidate.name},
               {"proposer", candidate.proposer},  {"idea", candidate.idea},
               {"ptx", text_json(candidate.ptx)}, {"plan", candidate.plan ? text_json(*candidate.plan) : json()}};
+  if (candidate.steps > 1) out["steps"] = candidate.steps;
   // Only a model's candidates have these.
   if (!candidate.prompt.empty()) out["prompt"] = text_json(candidate.prompt);
   if (!candidate.answer.empty()) out["answer"] = text_json(candidate.answer);

@@ -54,8 +54,8 @@ Verdict a_verdict() {
   verdict.estimate->nanoseconds = 1500.5;
   verdict.estimate->bound_by = "DRAM latency";
   verdict.estimate->device = "H200";
-  before.estimate->limits = {{"DRAM bandwidth", 700}, {"issue slots", 3.5}};
-  before.estimate->waits = {{"a barrier", 0.25}};
+  verdict.estimate->limits = {{"DRAM bandwidth", 700}, {"issue slots", 3.5}};
+  verdict.estimate->waits = {{"a barrier", 0.25}};
   verdict.estimate->resident_ctas = 8;
   verdict.estimate->assumptions = {"32 registers a thread"};
   verdict.estimated_speedup = 1.25;

@@ -27,6 +27,7 @@ struct Candidate {
   std::string prompt, answer;
   // What its proposer has to say of it. An error means that there is no PTX in it to judge: it is malformed as it stands.
   base::Findings findings;
+  int steps = 1;                    // how many changes it took: rules applied one after the other
 };
 
 enum class GateName : uint8_t { check, assemble, emulate, execute, time };

@@ -238,6 +238,7 @@ record::Proposer::Proposal Search::proposal() const {
     candidate.proposer = "rules";
     candidate.idea = node->idea;
     candidate.name = node->name;
+    candidate.steps = static_cast<int>(node->applied.size());
     made.candidates.push_back(std::move(candidate));
   }
   made.findings = findings_;
