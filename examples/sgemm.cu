@@ -21,6 +21,31 @@ __device__ float4 load4(const float* matrix, int row, int column, int rows, int 
   return v;
 }
 
+// As in BLAS: where beta is 0, C is not read.
+__device__ float updated(float sum, const float* at, float alpha, float beta) {
+  return beta == 0.0f ? alpha * sum : alpha * sum + beta * *at;
+}
+
+// Four neighbouring elements of C.
+__device__ void store4(float* matrix, int row, int column, int rows, int columns, const float* sum, float alpha,
+                       float beta) {
+  if (row >= rows || column >= columns) return;
+  float* at = matrix + static_cast<size_t>(row) * columns + column;
+  if (columns % 4 == 0) {
+    float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    if (beta != 0.0f) v = *reinterpret_cast<const float4*>(at);
+    v.x = updated(sum[0], &v.x, alpha, beta);
+    v.y = updated(sum[1], &v.y, alpha, beta);
+    v.z = updated(sum[2], &v.z, alpha, beta);
+    v.w = updated(sum[3], &v.w, alpha, beta);
+    *reinterpret_cast<float4*>(at) = v;
+  } else {
+#pragma unroll
+    for (int j = 0; j < 4; ++j)
+      if (column + j < columns) at[j] = updated(sum[j], at + j, alpha, beta);
+  }
+}
+
 __global__ void __launch_bounds__(256, 2)
     sgemm(const float* a, const float* b, float* c, int m, int n, int k, float alpha, float beta) {
   __shared__ __align__(16) float tile_a[2][kDepth][kTile + kPad], tile_b[2][kDepth][kTile];
@@ -62,15 +87,8 @@ __global__ void __launch_bounds__(256, 2)
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const int y = first_row + row + i % 4 + i / 4 * 64;
-    if (y >= m) continue;
-    float* out = c + static_cast<size_t>(y) * n;
-#pragma unroll
-    for (int j = 0; j < 8; ++j) {
-      const int x = first_column + column + j % 4 + j / 4 * 64;
-      if (x >= n) continue;
-      // As in BLAS: where beta is 0, C is not read.
-      out[x] = beta == 0.0f ? alpha * sum[i][j] : alpha * sum[i][j] + beta * out[x];
-    }
+    store4(c, y, first_column + column, m, n, &sum[i][0], alpha, beta);
+    store4(c, y, first_column + column + 64, m, n, &sum[i][4], alpha, beta);
   }
 }
 
