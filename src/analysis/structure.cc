@@ -16,10 +16,12 @@ namespace {
 
 constexpr int64_t kLanes = 32, kSector = 32, kBanks = 32, kWord = 4;
 
+// The first lane's address, where the lowest of all is 0: what is counted is the best alignment, backwards too.
+int64_t lowest_at_zero(int64_t stride) { return stride < 0 ? -stride * (kLanes - 1) : 0; }
+
 uint32_t sectors_of(int64_t stride, int64_t bytes) {
   std::set<int64_t> sectors;
-  // Far from 0, so that a stride backwards divides like one forwards.
-  int64_t base = stride < 0 ? -stride * kLanes / kSector * kSector + kSector : 0;
+  int64_t base = lowest_at_zero(stride);
   for (int64_t lane = 0; lane < kLanes; ++lane) {
     for (int64_t byte = 0; byte < bytes; byte += kWord) sectors.insert((base + lane * stride + byte) / kSector);
   }
@@ -29,7 +31,7 @@ uint32_t sectors_of(int64_t stride, int64_t bytes) {
 // 64-bit accesses go by half warps, 128-bit ones by quarters: no bank has to give more than one word a thread at a time.
 uint32_t wavefronts_of(int64_t stride, int64_t bytes) {
   int64_t group = kLanes / std::max<int64_t>(1, bytes / kWord);
-  int64_t base = stride < 0 ? -stride * kLanes : 0;
+  int64_t base = lowest_at_zero(stride);
   uint32_t total = 0;
   for (int64_t first = 0; first < kLanes; first += group) {
     std::array<std::set<int64_t>, kBanks> words;

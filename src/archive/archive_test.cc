@@ -119,6 +119,56 @@ TEST(Archive, RefusesUnknownAttemptsAndForeignFiles) {
   EXPECT_EQ(newer.findings().front().code, "ARC0002");
 }
 
+TEST(Archive, KeepsWhatAModelWasAskedAndSaid) {
+  base::TemporaryFolder folder("archive");
+  auto archive = must_open(folder.path() / "archive.db");
+  archive::Run run;
+  ASSERT_TRUE(archive->add_run(run).empty());
+  auto attempt = sample(run.id, "answer-1");
+  attempt.candidate.ptx.clear();
+  attempt.candidate.prompt = "Make it faster.";
+  attempt.candidate.answer = "No \xff.";
+  ASSERT_TRUE(archive->add(attempt).ok());
+  auto other = sample(run.id, "rule");
+  ASSERT_TRUE(archive->add(other).ok());
+  auto kept = archive->attempt(attempt.id), plain = archive->attempt(other.id);
+  ASSERT_TRUE(kept.ok() && plain.ok());
+  EXPECT_EQ(kept->candidate.ptx, "");
+  EXPECT_EQ(kept->candidate.prompt, "Make it faster.");
+  EXPECT_EQ(kept->candidate.answer, "No \xff.");
+  EXPECT_EQ(plain->candidate.prompt, "");
+}
+
+// An archive that an older version has made is brought up to date and loses nothing.
+TEST(Archive, AnOlderSchemaIsMigratedWithItsAttempts) {
+  base::TemporaryFolder folder("archive");
+  auto file = folder.path() / "archive.db";
+  int64_t id = 0;
+  {
+    auto archive = must_open(file);
+    archive::Run run;
+    ASSERT_TRUE(archive->add_run(run).empty());
+    auto attempt = sample(run.id, "old");
+    ASSERT_TRUE(archive->add(attempt).ok());
+    id = attempt.id;
+  }
+  {
+    SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
+    raw.exec("ALTER TABLE attempt DROP COLUMN prompt");
+    raw.exec("ALTER TABLE attempt DROP COLUMN answer");
+    raw.exec("PRAGMA user_version = 1");
+  }
+  auto archive = must_open(file);
+  ASSERT_TRUE(archive);
+  auto kept = archive->attempt(id);
+  ASSERT_TRUE(kept.ok()) << base::render(kept.findings(), "");
+  EXPECT_EQ(kept->candidate.name, "old");
+  EXPECT_EQ(kept->candidate.answer, "");
+  auto attempt = sample(kept->run, "new");
+  attempt.candidate.answer = "yes";
+  EXPECT_TRUE(archive->add(attempt).ok());
+}
+
 TEST(Archive, OnlyGrows) {
   base::TemporaryFolder folder("archive");
   auto file = folder.path() / "archive.db";

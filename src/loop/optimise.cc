@@ -53,12 +53,17 @@ class Gathering {
       if (member.refused || !ask(member, brief, turn)) ++refused;
     }
     if (turn == 1) result_.failed = refused == members_.size();
-    // Places are kept for what those that learn will say in later turns; in the last, what others have left over fills up.
-    int kept = 0;
+    // Places are kept for what those that learn will say in later turns, but what they have said is judged now, so that the
+    // next turn can tell of it; in the last, what others have left over fills up.
+    int kept = 0, said = 0, left = options_.candidates - taken_;
     for (const auto& member : members_) {
-      if (member.learns && !member.refused) kept += share(member) * (turns_ - turn);
+      if (!member.learns) continue;
+      said += static_cast<int>(member.waiting.size());
+      if (!member.refused) kept += share() * (turns_ - turn);
     }
-    return take(std::max(0, options_.candidates - taken_ - kept));
+    // After the first turn those that were asked in it come first.
+    if (turn == 2) std::stable_partition(members_.begin(), members_.end(), [](const auto& m) { return m.learns; });
+    return take(std::min(left, std::max(left - kept, said)));
   }
 
   void finish() {
@@ -78,15 +83,12 @@ class Gathering {
   };
 
   // How many a proposer that learns is asked for each turn.
-  int share(const Member&) const {
-    auto parts = static_cast<int>(members_.size()) * turns_;
-    return std::max(1, (options_.candidates + parts - 1) / parts);
-  }
+  int share() const { return std::max(1, options_.candidates / (static_cast<int>(members_.size()) * turns_)); }
 
   bool ask(Member& member, const record::Brief& brief, int turn) {
     int count = options_.candidates;
     if (member.learns)
-      count = turn == turns_ && members_.size() == 1 ? count - taken_ : std::min(share(member), count - taken_);
+      count = turn == turns_ && members_.size() == 1 ? count - taken_ : std::min(share(), count - taken_);
     if (count <= 0) return true;
     auto proposal = member.proposer->propose(brief, count);
     const auto& findings = proposal ? proposal->findings : proposal.findings();

@@ -258,6 +258,112 @@ TEST(Optimise, AnArchiveThatFailsStopsTheRunAndKeepsTheOriginal) {
   EXPECT_EQ(rows->front().name, "right-1.1");
 }
 
+// Answers each call with the next of its lists; a name "nothing" is an answer without a candidate. Remembers what it was told.
+class LearningProposer : public record::Proposer {
+ public:
+  explicit LearningProposer(std::vector<std::vector<std::string>> turns) : turns_(std::move(turns)) {}
+  std::string name() const override { return "learning"; }
+  bool learns() const override { return true; }
+  base::Result<Proposal> propose(const record::Brief& brief, int count) override {
+    counts.push_back(count);
+    briefs.push_back(brief);
+    Proposal proposal;
+    if (counts.size() > turns_.size()) return proposal;
+    for (const auto& n : turns_[counts.size() - 1]) {
+      if (static_cast<int>(proposal.candidates.size()) == count) break;
+      proposal.candidates.push_back(candidate(n));
+      if (n != "nothing") continue;
+      auto& last = proposal.candidates.back();
+      last.ptx.clear();
+      last.prompt = "the question";
+      last.answer = "no code";
+      last.findings = {{"LLM0020", base::Severity::error, {}, "the answer holds no block of PTX", "", {}}};
+    }
+    proposal.usage = record::Usage{2, 30, 4, false};
+    proposal.exchanges.push_back({"asked \xff", "answered", {{200, "the server answered", {}, {}}}});
+    return proposal;
+  }
+  std::vector<int> counts;
+  std::vector<record::Brief> briefs;
+
+ private:
+  std::vector<std::vector<std::string>> turns_;
+};
+
+TEST(Turns, WhatWasFoundGoesIntoTheNextBrief) {
+  LearningProposer proposer({{"wrong", "nothing"}, {"right-1.2", "wrong", "right-1.3"}});
+  OptimiseOptions options;
+  options.candidates = 5;
+  options.turns = 2;
+  auto result = run_with({&proposer}, options);
+  EXPECT_EQ(proposer.counts, (std::vector<int>{2, 3}));
+  ASSERT_EQ(result.attempts.size(), 4u);  // the second "wrong" is a copy
+  EXPECT_EQ(result.attempts[1].verdict.outcome, OutcomeName::malformed);
+  EXPECT_EQ(result.attempts[1].verdict.reason, "the answer holds no block of PTX");
+  EXPECT_EQ(result.attempts[1].verdict.gate(record::GateName::check).findings.front().code, "LLM0020");
+  EXPECT_EQ(result.attempts[*result.best].candidate.name, "right-1.3");
+  EXPECT_TRUE(proposer.briefs[0].earlier.empty());
+  ASSERT_EQ(proposer.briefs[1].earlier.size(), 2u);
+  EXPECT_EQ(proposer.briefs[1].earlier[0].verdict.outcome, OutcomeName::wrong);
+  EXPECT_EQ(proposer.briefs[1].earlier[1].candidate.answer, "no code");
+  EXPECT_EQ(proposer.briefs[1].earlier[1].candidate.prompt, "");
+  ASSERT_EQ(result.used.size(), 1u);
+  EXPECT_EQ(result.used[0].usage.requests, 4);
+  EXPECT_EQ(result.used[0].usage.asked, 60);
+}
+
+TEST(Turns, OthersAreAskedOnceAndFillWhatIsLeftOver) {
+  LearningProposer learning({{"right-2.1"}, {"right-2.2"}, {}});
+  FixedProposer fixed({"right-1.1", "right-1.2", "right-1.3", "right-1.4", "right-1.5", "right-1.6", "right-1.7"});
+  OptimiseOptions options;
+  options.candidates = 6;
+  options.turns = 3;
+  auto result = run_with({&fixed, &learning}, options);
+  EXPECT_EQ(learning.counts, (std::vector<int>{1, 1, 1}));
+  std::vector<std::string> names;
+  for (const auto& attempt : result.attempts) names.push_back(attempt.candidate.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"right-1.1", "right-2.1", "right-1.2", "right-1.3", "right-2.2", "right-1.4"}));
+  EXPECT_EQ(learning.briefs[2].earlier.size(), 5u);
+}
+
+TEST(Turns, FewCandidatesAreJudgedAtOnce) {
+  for (int candidates = 1; candidates < 5; ++candidates) {
+    LearningProposer proposer({{"right-1.1", "right-1.2"}, {"right-1.3", "right-1.4"}, {"right-1.5", "right-1.6"}});
+    OptimiseOptions options;
+    options.candidates = candidates;
+    options.turns = 3;
+    auto result = run_with({&proposer}, options);
+    EXPECT_EQ(result.attempts.size(), static_cast<size_t>(candidates));
+    EXPECT_FALSE(result.failed);
+    int asked = 0;
+    for (int count : proposer.counts) asked += count;
+    EXPECT_EQ(asked, candidates);
+  }
+}
+
+TEST(Turns, ALearnerThatFailsIsNotAskedAgain) {
+  class Failing : public LearningProposer {
+   public:
+    Failing() : LearningProposer({}) {}
+    base::Result<Proposal> propose(const record::Brief& brief, int count) override {
+      (void)LearningProposer::propose(brief, count);
+      Proposal proposal;
+      proposal.findings = {{"LLM0010", base::Severity::error, {}, "no connection", "", {}}};
+      return proposal;
+    }
+  } failing;
+  FixedProposer fixed({"right-1.1", "right-1.2", "right-1.3", "right-1.4"});
+  OptimiseOptions options;
+  options.candidates = 4;
+  options.turns = 3;
+  auto result = run_with({&failing, &fixed}, options);
+  EXPECT_EQ(failing.counts.size(), 1u);
+  EXPECT_EQ(result.attempts.size(), 4u);
+  EXPECT_FALSE(result.failed);
+  EXPECT_TRUE(run_with({&failing}, options).failed);
+}
+
 TEST(FilesProposer, ReadsCandidatesWithTheirPlans) {
   base::TemporaryFolder folder("files");
   ASSERT_TRUE(base::write_file(folder.path() / "b.ptx", "// b").empty());
@@ -307,6 +413,47 @@ TEST(Transcript, ReplaysWhatWasRecorded) {
   ASSERT_TRUE(third.ok());
   EXPECT_TRUE(third->candidates.empty());
   EXPECT_FALSE(third->note.empty());
+}
+
+TEST(Transcript, SeveralProposersAreReplayedAsTheyTookTurns) {
+  base::TemporaryFolder folder("transcript");
+  OptimiseOptions options;
+  options.candidates = 5;
+  options.turns = 2;
+  auto names = [](const Optimised& result) {
+    std::string all;
+    for (const auto& attempt : result.attempts) {
+      all += attempt.candidate.name + "/" + attempt.candidate.answer + "/" +
+             std::string(record::name_of(attempt.verdict.outcome)) + " ";
+    }
+    return all;
+  };
+  auto learning =
+      std::make_unique<LearningProposer>(std::vector<std::vector<std::string>>{{"nothing"}, {"right-1.5", "wrong"}});
+  auto fixed = std::make_unique<FixedProposer>(std::vector<std::string>{"right-1.1", "right-1.2", "right-1.3"});
+  auto first = make_recording_proposer(std::move(fixed), folder.path());
+  auto second = make_recording_proposer(std::move(learning), folder.path());
+  auto recorded = run_with({first.get(), second.get()}, options);
+  auto proposers = make_replay_proposers(folder.path());
+  ASSERT_EQ(proposers.size(), 2u);
+  auto replayed = run_with({proposers[0].get(), proposers[1].get()}, options);
+  EXPECT_EQ(names(replayed), names(recorded));
+  EXPECT_TRUE(replayed.findings.empty()) << base::render(replayed.findings, "");
+  // What went over the wire is kept as it was, bytes that are not UTF-8 included.
+  auto text = base::read_file(folder.path() / "0002-learning.json");
+  ASSERT_TRUE(text.ok());
+  EXPECT_NE(text->find("\"base64\": \"YXNrZWQg/w==\""), std::string::npos) << *text;
+  EXPECT_NE(text->find("\"tokens_asked\": 30"), std::string::npos);
+}
+
+TEST(Transcript, ARefusalIsRecordedToo) {
+  base::TemporaryFolder folder("transcript");
+  auto recording = make_recording_proposer(std::make_unique<BrokenProposer>(), folder.path());
+  (void)recording->propose({}, 1);
+  auto again = make_replay_proposers(folder.path()).front()->propose({}, 1);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->findings.front().code, "LOOP0001");
+  EXPECT_TRUE(again->candidates.empty());
 }
 
 TEST(Transcript, DamagedFilesAreFindings) {

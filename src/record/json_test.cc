@@ -62,6 +62,29 @@ Verdict a_verdict() {
   return verdict;
 }
 
+TEST(CandidateJson, AModelsWordsAndAnyBytesComeBack) {
+  Candidate candidate = a_candidate();
+  EXPECT_FALSE(to_json(candidate).contains("answer"));
+  candidate.ptx = std::string("// \xff\x00 bytes", 10);
+  candidate.plan = "\xc3";
+  candidate.prompt = "Make it faster.";
+  candidate.answer = "I cannot \xf0.";
+  candidate.findings = {{"LLM0020", base::Severity::error, {"answer.md", 0, 0, 0}, "no block", "", {}}};
+  auto back = read_candidate(base::print_json(to_json(candidate)));
+  ASSERT_TRUE(back.ok()) << base::render(back.findings(), "");
+  EXPECT_EQ(back->ptx, candidate.ptx);
+  EXPECT_EQ(back->plan, candidate.plan);
+  EXPECT_EQ(back->prompt, candidate.prompt);
+  EXPECT_EQ(back->answer, candidate.answer);
+  ASSERT_EQ(back->findings.size(), 1u);
+  EXPECT_EQ(back->findings[0].code, "LLM0020");
+  json bad = to_json(candidate);
+  bad["ptx"] = {{"base64", "!!!!"}};
+  EXPECT_EQ(candidate_from_json(bad).findings().front().code, "REC0001");
+  bad.erase("ptx");
+  EXPECT_EQ(candidate_from_json(bad).findings().front().code, "REC0001");
+}
+
 TEST(Json, CandidateGoesRound) {
   Candidate before = a_candidate();
   json made = to_json(before);
