@@ -17,6 +17,7 @@ struct Command {
 std::span<const Command> commands();
 
 int check(Words words);
+int explain(Words words);
 int archive(Words words);
 int doctor(Words words);
 int optimize(Words words);

@@ -195,6 +195,8 @@ const Broken kBroken[] = {
     // Legal and suspicious.
     {"PTX0700", "mul.lo.s32 %r1, %r2, %r3; cvt.s64.s32 %d2, %r1; add.s64 %d3, %d1, %d2; ld.global.u8 %h1, [%d3];",
      kLine, 1, true},
+    {"PTX0703", "#.entry k2() .maxnreg 256 { ret; }", 4, 13, true},
+    {"PTX0027", "#.entry k2() .maxnreg 0 { ret; }", 4, 13},
     {"PTX0701", "#.entry k2(.param .u32 unread) { ret; }", 4, 23, true},
     {"PTX0702", "ld.global.u32 %r1, [gv]; st.global.u32 [gv], %r1;", 4, 24, true},
 };

@@ -74,7 +74,8 @@ namespace ptxlab::ptx {
   X(601, target_needs_version, "a target that is newer than the module's PTX version")                     \
   X(700, narrow_product, "an offset multiplied in 32 bits and widened afterwards")                         \
   X(701, unused_parameter, "a kernel's parameter that nothing reads")                                      \
-  X(702, kept_state, "a module's variable that is read and written: state from launch to launch")
+  X(702, kept_state, "a module's variable that is read and written: state from launch to launch")          \
+  X(703, register_overflow, "more registers than a thread can have")
 
 enum class Code : uint16_t {
 #define PTXLAB_ENUMERATOR(number, name, meaning) name = number,

@@ -41,6 +41,21 @@ constexpr Known kKnown[] = {
     {".language", 0, 1, {}, ""},
 };
 
+// A thread has 255 registers at most. ptxas ignores a greater .maxnreg, with a warning, and refuses 0.
+void check_register_limit(const Function& function, std::string_view word, Span span, Report& report) {
+  constexpr uint32_t kMost = 255;
+  if (word != ".maxnreg") return;
+  std::vector<uint32_t> numbers = function.directive(word);
+  if (numbers.empty()) return;
+  if (numbers[0] == 0) {
+    report.error(Code::bad_directive, span, ".maxnreg takes a positive number");
+  } else if (numbers[0] > kMost) {
+    report.warning(Code::register_overflow, span,
+                   fmt::format("a thread has at most {} registers: .maxnreg {} says nothing", kMost, numbers[0]),
+                   "ptxas ignores it; leave it out, or name the limit that is meant");
+  }
+}
+
 std::string_view word_of(std::string_view directive) { return directive.substr(0, directive.find_first_of(" \t\r\n")); }
 
 }  // namespace
@@ -82,6 +97,7 @@ void check_function_directive(const Function& function, size_t index, Span span,
                      ? fmt::format("{} takes {} numbers, not {}", word, known->least, numbers)
                      : fmt::format("{} takes {} to {} numbers, not {}", word, known->least, known->most, numbers));
   }
+  check_register_limit(function, word, span, report);
   for (size_t i = 0; i < index && !known->excludes.empty(); ++i) {
     if (word_of(function.directives[i]) != known->excludes) continue;
     report.error(Code::bad_directive, span, fmt::format("{} and {} exclude each other", known->excludes, word),

@@ -144,8 +144,11 @@ Token Lexer::next(Gap& gap) {
     if (at(p) == '"') {
       ++p;
     } else {
-      report_.error(Code::unterminated_string, {token.span.begin, static_cast<uint32_t>(p)},
-                    "this string has no closing quote");
+      while (p > position_ + 1 && is(at(p - 1), kSpace)) --p;
+      if (p > position_ + 1 && at(p - 1) == ';') --p;  // the statement's own
+      auto end = static_cast<uint32_t>(p);
+      report_.add(Code::unterminated_string, base::Severity::error, {token.span.begin, end},
+                  "this string has no closing quote", "", {{{end, end}, "\""}});
     }
   } else {
     token.kind = Token::Kind::mark;

@@ -80,6 +80,7 @@ class Parser {
   void declare_function(uint32_t index);
   void add_variable(Variable variable, Trivia trivia);
   void skip_item();
+  void skip_declaration();
   void add_directive(uint32_t begin, Trivia trivia);
   void settle_function_references();
 

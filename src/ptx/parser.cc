@@ -153,6 +153,15 @@ void Parser::skip_item() {
   }
 }
 
+// Past the ';' of a variable, braces of an initialiser or not.
+void Parser::skip_declaration() {
+  while (!reader_.at_end() && !report_.full() && !reader_.accept(';')) {
+    bool next = reader_.token().new_line && reader_.at(Token::Kind::dotted) && begins_item(reader_.text());
+    if (next) return;
+    reader_.advance();
+  }
+}
+
 void Parser::item() {
   Trivia trivia = reader_.begin_item();
   uint32_t begin = reader_.token().span.begin;
@@ -267,7 +276,7 @@ void Parser::variables(Linkage linkage, uint32_t, Trivia trivia) {
   do {
     Variable variable = variable_from(prefix);
     variable.linkage = linkage;
-    if (!read_declarator(variable)) return skip_item();
+    if (!read_declarator(variable)) return skip_declaration();
     check_variable(variable, true);
     read.push_back(std::move(variable));
     if (reader_.at(',')) add_variable(std::exchange(read, {}).front(), std::exchange(trivia, {}));
