@@ -16,8 +16,8 @@ namespace {
 constexpr int kGuessedRegisters = 32;
 constexpr double kSectorBytes = 32;
 constexpr uint64_t kMostSteps = 400'000;  // replayed by the model for one launch
-constexpr double kFetchBeyondL0 = 0.25;   // cycles an instruction, where a loop does not fit the scheduler's cache
-constexpr double kFetchBeyondL1 = 2;      // and where it does not fit the SM's: 16 bytes of 8 a cycle and scheduler
+constexpr double kFetchBeyondL0 = 0.1;    // cycles more an instruction, where a loop does not fit the scheduler's cache
+constexpr double kFetchBeyondL1 = 1;      // and where it does not fit the SM's
 constexpr double kHotAtomicCycles = 1;    // of L2, for one lane at one address
 constexpr double kBusy = 0.7;             // a resource this busy is what bounds
 constexpr double kUncertainty = 0.06;     // of the ratio of two estimates of one task
@@ -173,6 +173,7 @@ class LaunchEstimate {
     limit("L2 bandwidth", std::max(e.l2_bytes / h_.l2_gbs, sm_.l2_busy * sm_ns));
     limit("load/store unit", sm_.lsu_busy * sm_ns);
     limit("issue slots", sm_.issue_busy * sm_ns);
+    if (sm_.fetch_busy > 0) limit("instruction fetch", (sm_.issue_busy + sm_.fetch_busy) * sm_ns);
     for (size_t p = 0; p < kPipes; ++p)
       if (static_cast<Pipe>(p) != Pipe::control)
         limit(fmt::format("{} pipe", name_of(static_cast<Pipe>(p))), sm_.pipe_busy[p] * sm_ns);

@@ -50,7 +50,6 @@ class Sm {
     bool waits_barrier = false;
     double barrier_since = 0;
     std::vector<Ready> registers;
-    double fetch = 0;  // fractions of a cycle owed to instruction fetch
     double pending_copies = 0;
   };
   struct Resident {
@@ -63,7 +62,7 @@ class Sm {
     bool dirty = true;
     std::array<double, kPipes> pipe_free{};
     std::array<double, kPipes> pipe_busy{};
-    double issue_busy = 0;
+    double issue_busy = 0, fetch_busy = 0;
   };
 
   void number_statements();
@@ -196,7 +195,6 @@ void Sm::start_cta(uint32_t slot, double when) {
     warp.waits_barrier = false;
     warp.registers.assign(registers_, {});
     warp.ready = {when + w, Stall::branch};
-    warp.fetch = 0;
     warp.pending_copies = 0;
     Scheduler& s = schedulers_[(cta.first + w) % kSchedulers];
     s.warps.push_back(cta.first + w);
@@ -357,12 +355,6 @@ void Sm::advance(Warp& warp, double t) {
     if (reg.time > next.time) next = reg;
   }
   if (code.role == Role::wait && warp.pending_copies > next.time) next = {warp.pending_copies, Stall::dram};
-  warp.fetch += fetch_of_[step.statement] * code.slots;
-  if (warp.fetch >= 1) {
-    double whole = std::floor(warp.fetch);
-    warp.fetch -= whole;
-    if (t + whole > next.time) next = {t + whole, Stall::branch};
-  }
   warp.ready = next;
 }
 
@@ -427,11 +419,14 @@ void Sm::issue(Scheduler& s) {
   if (spills_at_[step.statement]) spill(warp, t);
   execute(s, warp, code, step, t);
   double slots = code.slots + (spills_at_[step.statement] ? task_.spill_words : 0);
-  s.now = t + slots;
+  double fetch = fetch_of_[step.statement] * code.slots;
+  s.now = t + slots + fetch;
   s.issue_busy += slots;
+  s.fetch_busy += fetch;
+  result_.stalls[static_cast<size_t>(Stall::branch)] += fetch;
   result_.slots += code.slots;
   result_.stalls[static_cast<size_t>(Stall::none)] += slots;
-  warp.issued = t + slots;
+  warp.issued = s.now;
   s.dirty = true;
   // What shares the load/store unit sees its queue move.
   if (++warp.at == warp.program->steps.size()) {
@@ -500,6 +495,7 @@ SmResult Sm::run() {
   result_.ctas = all;
   for (const auto& s : schedulers_) {
     result_.issue_busy = std::max(result_.issue_busy, s.issue_busy);
+    result_.fetch_busy = std::max(result_.fetch_busy, s.fetch_busy);
     for (size_t p = 0; p < kPipes; ++p) result_.pipe_busy[p] = std::max(result_.pipe_busy[p], s.pipe_busy[p]);
   }
   for (double stall : result_.stalls) result_.warp_cycles += stall;

@@ -56,6 +56,7 @@ struct SmResult {
   double cycles = 0;                       // from the first CTA's start to the last byte
   double steady_cycles = 0;                // a CTA in the middle of the run, the others around it
   std::array<double, kPipes> pipe_busy{};  // cycles of the busiest scheduler's pipe
+  double fetch_busy = 0;                   // cycles that the busiest scheduler waits for code
   double issue_busy = 0, lsu_busy = 0, l2_busy = 0, dram_busy = 0;
   std::array<double, kStalls> stalls{};  // warp cycles
   double warp_cycles = 0;                // of all resident warps

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "estimate/cost.h"
+#include "estimate/data_dependence.h"
 #include "judge/judge_finding.h"
 #include "judge/trace_recorder.h"
 
@@ -67,6 +69,8 @@ class PlanRun {
     for (const auto& buffer : plan.buffers) {
       buffers.push_back(memory.allocate(buffer.name, buffer.bytes, launch::ResolvedBuffer::Init::data));
     }
+    bool depends = estimate::depends_on_data(input_.module);
+    if (depends && input_.fill) lazy_.emplace(plan, memory, buffers, input_.fill);
     std::vector<Traced> traced(plan.launches.size());
     for (size_t i = 0; i < traced.size(); ++i) {
       auto findings = trace(**program, plan.launches[i], buffers, memory, traced[i]);
@@ -77,7 +81,10 @@ class PlanRun {
       one.cost.trace = &one.trace;
       costs.push_back(one.cost);
     }
-    return estimate::cost(costs, input_.target);
+    auto made = estimate::cost(costs, input_.target);
+    if (depends && !input_.fill)
+      made.assumptions.emplace_back("all inputs are zero, though the kernel's addresses or branches depend on them");
+    return made;
   }
 
  private:
@@ -134,6 +141,7 @@ class PlanRun {
       how.budget = kBudget;
       how.memory_budget = ~uint64_t{0};
       how.ctas = {one.cta};
+      if (lazy_) lazy_->settle(program, launch, one.cta, kBudget);
       tracer.begin_cta(warps, one.edge);
       auto report = program.run(launch, buffers, memory, how, observers);
       if (!report.completed || !report.supported) {
@@ -149,13 +157,16 @@ class PlanRun {
   }
 
   const PlanInput& input_;
+  std::optional<LazyBuffers> lazy_;
   std::vector<bool> touched_;  // by buffer: an earlier launch of the plan read or wrote it
 };
 
 base::Result<record::Estimate> estimate_size(const EstimateInput& input, const task::CaseData& data) {
   auto plan = launch::resolve(input.plan, input.module, data.binding);
   if (!plan) return plan.findings();
-  return PlanRun({input.module, *plan, input.resources, input.target, input.seed, input.engine}).run();
+  return PlanRun(
+             {input.module, *plan, input.resources, input.target, input.seed, input.engine, fill_of(input.task, data)})
+      .run();
 }
 
 base::Result<TimedEstimate> estimate_sizes(const EstimateInput& input) {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "isa/target.h"
+#include "judge/lazy_buffers.h"
 #include "launch/plan.h"
 #include "ptx/module.h"
 #include "record/record.h"
@@ -26,6 +27,8 @@ struct PlanInput {
   isa::Target target;
   uint64_t seed = 1;
   std::function<std::unique_ptr<simt::Engine>()> engine;
+  // What the inputs hold, asked only where the module's way depends on it; none: zeros.
+  FillChunk fill;
 };
 
 // Errors: JDG0020, the engine cannot run these CTAs alone.

@@ -171,6 +171,18 @@ class CaseMaker {
     return std::move(data_);
   }
 
+  base::Result<FillSpec> spec(const Argument& argument) {
+    const Fill* chosen = fill_of(argument, data_.what.fill);
+    FillSpec spec;
+    if (!chosen || !chosen->file.empty())
+      error("TASK0013", argument.place,
+            fmt::format("argument `{}` has no fill that can be made in parts", argument.name));
+    else
+      fill_spec(argument, *chosen, spec);
+    if (!findings_.empty()) return std::move(findings_);
+    return spec;
+  }
+
  private:
   void error(const char* code, const base::Place& place, std::string message, std::string hint = "") {
     findings_.push_back(fault(code, place, std::move(message), std::move(hint)));
@@ -264,7 +276,16 @@ class CaseMaker {
     const Fill& chosen = *fill_of(argument, data_.what.fill);
     if (!chosen.file.empty()) return from_file(argument, chosen, bytes, input);
     FillSpec spec;
-    if (!bounds(argument, chosen, spec)) return;
+    if (!fill_spec(argument, chosen, spec)) return;
+    input.resize(bytes);
+    const uint64_t row_bytes =
+        static_cast<uint64_t>(shape.back()) * static_cast<uint64_t>(isa::bytes_of(argument.type));
+    for (uint64_t row = 0; row < bytes / row_bytes; ++row)
+      fill_row(spec, row, std::span(input).subspan(row * row_bytes, row_bytes));
+  }
+
+  bool fill_spec(const Argument& argument, const Fill& chosen, FillSpec& spec) {
+    if (!bounds(argument, chosen, spec)) return false;
     spec.name = chosen.name;
     spec.type = argument.type;
     spec.seed = base::derive_seed(data_.what.seed, argument.name);
@@ -274,11 +295,7 @@ class CaseMaker {
     } else if (!special.empty() && takes_special(argument)) {
       spec.name = special;
     }
-    input.resize(bytes);
-    const uint64_t row_bytes =
-        static_cast<uint64_t>(shape.back()) * static_cast<uint64_t>(isa::bytes_of(argument.type));
-    for (uint64_t row = 0; row < bytes / row_bytes; ++row)
-      fill_row(spec, row, std::span(input).subspan(row * row_bytes, row_bytes));
+    return true;
   }
 
   bool bounds(const Argument& argument, const Fill& fill, FillSpec& spec) {
@@ -357,5 +374,8 @@ base::Result<std::vector<Case>> emulate_cases(const Task& task, uint64_t seed) {
 
 base::Result<CaseData> make_case(const Task& task, const Case& what) { return CaseMaker(task, what).make(true); }
 base::Result<CaseData> bind_case(const Task& task, const Case& what) { return CaseMaker(task, what).make(false); }
+base::Result<FillSpec> fill_spec(const Task& task, const Argument& argument, const Case& what) {
+  return CaseMaker(task, what).spec(argument);
+}
 
 }  // namespace ptxlab::task

@@ -7,6 +7,7 @@
 
 #include "launch/plan.h"
 #include "launch/resolved.h"
+#include "task/fill.h"
 #include "task/task.h"
 
 namespace ptxlab::task {
@@ -37,6 +38,9 @@ base::Result<CaseData> make_case(const Task& task, const Case& what);
 
 // The same without the inputs' bytes: for timed sizes, whose buffers are filled when and where they are needed.
 base::Result<CaseData> bind_case(const Task& task, const Case& what);
+
+// How the case fills one of its buffers, for who fills only parts of it. Errors: TASK0012; TASK0013 where a file fills it.
+base::Result<FillSpec> fill_spec(const Task& task, const Argument& argument, const Case& what);
 
 // The case of a timed or other size with the first fills.
 Case case_of(const Sizes& sizes, uint64_t seed);

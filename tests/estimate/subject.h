@@ -40,8 +40,9 @@ inline launch::Binding::Scalar integer(std::string type, int64_t value) {
   return scalar;
 }
 
+// `fill`: what the inputs hold; none: zeros.
 inline record::Estimate estimate(const std::string& ptx, const std::string& plan_text, const Setting& setting,
-                                 const isa::Target& target) {
+                                 const isa::Target& target, const judge::FillChunk& fill = {}) {
   auto checked = ptx::check(ptx, "kernel.ptx");
   EXPECT_TRUE(checked.ok()) << base::render(checked.findings, checked.module.source);
   auto plan = launch::read_plan(plan_text, "kernel.plan.toml");
@@ -66,7 +67,7 @@ inline record::Estimate estimate(const std::string& ptx, const std::string& plan
   EXPECT_TRUE(assembled.ok()) << (assembled.ok() ? "" : assembled.findings().front().message);
   if (!assembled.ok()) return {};
   auto made = judge::estimate_plan(
-      {checked.module, *resolved, assembled->entries, target, 1, [] { return simt::make_simt_engine(); }});
+      {checked.module, *resolved, assembled->entries, target, 1, [] { return simt::make_simt_engine(); }, fill});
   EXPECT_TRUE(made.ok()) << (made.ok() ? "" : made.findings().front().message);
   return made.ok() ? *made : record::Estimate{};
 }
