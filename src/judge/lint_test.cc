@@ -74,7 +74,7 @@ void passes_under_ten_seeds(task::Task task) {
   }
   auto target = judged_target(task, std::nullopt);
   ASSERT_TRUE(target);
-  auto baseline = read_baseline(task, *target, nullptr);
+  auto baseline = read_baseline(task, *target, {});
   ASSERT_TRUE(baseline) << base::render(baseline.findings(), "");
   const Parts parts = installed_parts();
   for (uint64_t seed = 1; seed <= 10; ++seed) {
