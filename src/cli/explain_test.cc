@@ -1,10 +1,13 @@
 // Pages cannot lie: each wrong example raises its code and nothing else, each right one nothing at all.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 
+#include "base/file.h"
 #include "cli/code_page.h"
+#include "cli/files.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -46,6 +49,16 @@ TEST(Pages, ExamplesAreWhatTheySay) {
     auto right = ptx::check(page.right, code + " right").findings;
     EXPECT_TRUE(right.empty()) << base::render(right, page.right);
   }
+}
+
+// A page of any family is about a code that some part raises.
+TEST(Pages, AreAboutCodesThatAreRaised) {
+  std::string all;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root() / "src"))
+    if (entry.path().extension() == ".cc" || entry.path().extension() == ".h")
+      if (auto text = base::read_file(entry.path()); text.ok()) all += *text;
+  for (const auto& [code, page] : pages())
+    EXPECT_TRUE(code.starts_with("PTX") || all.find("\"" + code + "\"") != std::string::npos) << code;
 }
 
 // Where a page says that --fix mends its kind, it mends the example: into something that check accepts.

@@ -198,6 +198,12 @@ void Parser::convert(const Variable& variable, const Constant& value, Initialize
                   "declare it as .b16 or .b32 and give the bit pattern");
     return;
   }
+  if (value.floating && (variable.type == isa::Type::b8 || variable.type == isa::Type::b16)) {
+    report_.error(Code::lax_form, span,
+                  fmt::format("a .{} variable takes no floating value: ptxas stores 0", isa::name_of(variable.type)),
+                  "write the bit pattern in hexadecimal: 1.5 in half precision is 0x3e00");
+    return;
+  }
   // Bits take either: 1.5 is a single in .b32 and a double in .b64.
   bool bits = variable.type == isa::Type::b32 || variable.type == isa::Type::b64;
   if (floating_type != value.floating && !(bits && value.floating)) {

@@ -121,6 +121,19 @@ bool BodyParser::read_offset(Operand& operand) {
   return true;
 }
 
+// a[%r1], a[%r1+2]: scaled by the element's size. The module has no place for it.
+bool BodyParser::skip_register_index(Operand& operand) {
+  Operand index;
+  index.span = reader_.token().span;
+  if (!read_word(index) || !read_offset(index) || !reader_.expect(']', "after the index")) return false;
+  report_.error(Code::register_index, {operand.span.begin, reader_.previous_end()},
+                quoted(operand.name) + " is indexed by a register: that is not read here",
+                "compute the address: mov, mad.lo with the element's size, and the register in brackets");
+  operand.kind = Operand::Kind::name;
+  operand.name.clear();
+  return true;
+}
+
 // a[2]: the third element of an array, as an address in memory instructions, as a symbol plus bytes elsewhere.
 bool BodyParser::read_index(Operand& operand) {
   if (!reader_.at('[') || operand.kind != Operand::Kind::symbol) return true;
@@ -134,6 +147,7 @@ bool BodyParser::read_index(Operand& operand) {
     case SymbolRef::Where::function: return true;
   }
   reader_.advance();
+  if (reader_.at(Token::Kind::word) && !at_constant(reader_)) return skip_register_index(operand);
   auto value = read_constant(reader_);
   if (!value || !reader_.expect(']', "after the index")) return false;
   operand.offset +=

@@ -28,6 +28,13 @@ bool is_coordinate(std::string_view name) {
   return name == "%tid" || name == "%ntid" || name == "%ctaid" || name == "%nctaid";
 }
 
+// ptxas reads and writes .f16x2 registers in the logic of predicates, and nowhere else.
+bool takes_pairs_for_predicates(const Form& form) {
+  std::string_view opcode = form.row->opcode;
+  return opcode == "and" || opcode == "or" || opcode == "xor" || opcode == "not" || opcode == "mov" ||
+         opcode.starts_with("vote");
+}
+
 std::string width_hint(Type have, Type want) {
   if (isa::is_float(want) || isa::is_float(have))
     return fmt::format("use a .{} register, or convert with cvt", isa::name_of(want));
@@ -109,6 +116,10 @@ Maybe OperandCheck::reg(const Form& form, int index, const Operand& operand, boo
   // A window of 32 bits is an address of that space too.
   bool window = isa::bits_of(have.type) == 32 && !isa::is_float(have.type);
   if (window && form.row->opcode == "isspacep" && !spec.destination) return std::nullopt;
+  if (want == Type::pred && is_packed_half(have.type) && takes_pairs_for_predicates(form))
+    return Problem{Code::lax_form, operand.span,
+                   fmt::format("{} is a predicate, register {} is .f16x2", ordinal(form, index), quoted(have.name)),
+                   "ptxas takes it; declare the register .pred, or compare with setp", false};
   switch (fit(have.type, want, spec.type.relaxed, element)) {
     case Fit::ok: return std::nullopt;
     case Fit::width:

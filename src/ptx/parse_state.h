@@ -131,6 +131,7 @@ class BodyParser {
   bool read_list(Operand& operand, char open, char close, int depth);
   bool read_offset(Operand& operand);
   bool read_index(Operand& operand);
+  bool skip_register_index(Operand& operand);
   void bind(Operand& operand, std::string_view name);
 
   Parser& parser_;

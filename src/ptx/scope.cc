@@ -154,8 +154,12 @@ void Scope::report_unknown(std::string_view name, Span span) {
     for (const auto& special : isa::special_registers()) known.push_back(special.name);
     std::sort(known.begin(), known.end());
     auto near = base::nearest(name, known);
-    if (near.empty() && split) {
-      if (auto base = base::nearest(split->base, known); !base.empty()) near = base + std::to_string(split->number);
+    // The same number of another bank, where that is nearer; the one letter of %f says nothing about %r.
+    if (split && split->base.size() > 2) {
+      auto other = base::nearest(split->base, known);
+      if (!other.empty()) other += std::to_string(split->number);
+      bool nearer = near.empty() || base::edit_distance(other, name) < base::edit_distance(near, name);
+      if (!other.empty() && nearer) near = other;
     }
     if (!near.empty()) hint = "did you mean " + near + "?";
   }
