@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/pressure.h"
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "cli/commands.h"
@@ -83,6 +84,14 @@ int fix(const std::string& file, const std::string& source, const Fixing& fixing
   return mended.ok() ? kExitDone : kExitNo;
 }
 
+// What check says, and of a legal text how many registers it needs.
+base::Findings findings_of(const std::string& source, const std::string& file) {
+  ptx::Checked checked = ptx::check_with_fixes(source, file);
+  if (!checked.ok()) return checked.findings;
+  for (auto& finding : analysis::register_overflow(checked.module)) checked.findings.push_back(std::move(finding));
+  return checked.findings;
+}
+
 // How many of the errors --fix would put right.
 std::string fixable(const base::Findings& findings) {
   auto certain = static_cast<size_t>(std::count_if(findings.begin(), findings.end(), [](const auto& finding) {
@@ -127,7 +136,7 @@ int check(Words words) {
       all_accepted = all_accepted && code == kExitDone;
       continue;
     }
-    base::Findings findings = source.ok() ? ptx::check_with_fixes(*source, file).findings : source.findings();
+    base::Findings findings = source.ok() ? findings_of(*source, file) : source.findings();
     bool accepted = !base::has_error(findings);
     all_read = all_read && source.ok();
     all_accepted = all_accepted && accepted;
