@@ -13,7 +13,7 @@
 namespace ptxlab::rewrite {
 namespace {
 
-constexpr size_t kBeam = 4;          // nodes of a level that are rewritten further
+constexpr size_t kBeam = 6;          // nodes of a level that are rewritten further
 constexpr size_t kLongestChain = 4;  // rules upon each other
 // Nodes looked at for each candidate that was asked for, and beyond.
 constexpr size_t kNodesEach = 4, kNodesMore = 8;
@@ -79,8 +79,22 @@ base::Result<record::Proposer::Proposal> Search::run() {
 std::vector<Search::Node> Search::beam(std::vector<Node> children) const {
   std::stable_sort(children.begin(), children.end(), better);
   std::vector<Node> kept;
+  std::vector<Node> rest;
+  std::set<Family> shown;
+  // The best, then the best of each family: some rules pay only through what they let others do.
+  for (auto& child : children) {
+    auto families = families_of(child);
+    bool fresh = std::any_of(families.begin(), families.end(), [&](auto family) { return !shown.count(family); });
+    if (kept.size() < kBeam && (kept.empty() || fresh)) {
+      shown.insert(families.begin(), families.end());
+      kept.push_back(std::move(child));
+    } else {
+      rest.push_back(std::move(child));
+    }
+  }
   std::map<std::string, int> of_kind;
-  for (auto& child : children)
+  for (const auto& node : kept) ++of_kind[kind_of(node)];
+  for (auto& child : rest)
     if (kept.size() < kBeam && of_kind[kind_of(child)]++ < 2) kept.push_back(std::move(child));
   return kept;
 }
@@ -222,9 +236,20 @@ std::vector<const Search::Node*> Search::pick() const {
     bool fresh = std::any_of(families.begin(), families.end(), [&](auto family) { return !shown.count(family); });
     if (chosen.empty() || (fresh && chosen.size() < (count_ + 1) / 2 + 1 && chosen.size() < count_)) take(node);
   }
-  for (size_t most : {size_t{2}, found_.size()})
-    for (const auto* node : ordered)
-      if (chosen.size() < count_ && !taken(node) && of_kind[kind_of(*node)] < most) take(node);
+  // A chain that gains nothing over a shorter one of its own is the last to be handed in.
+  auto pointless = [&](const Node* node) {
+    return std::any_of(chosen.begin(), chosen.end(), [&](const Node* other) {
+      return other->rank <= node->rank && other->applied.size() < node->applied.size() &&
+             std::all_of(other->applied.begin(), other->applied.end(), [&](const auto& name) {
+               return std::find(node->applied.begin(), node->applied.end(), name) != node->applied.end();
+             });
+    });
+  };
+  for (bool gains : {true, false})
+    for (size_t most : {size_t{2}, found_.size()})
+      for (const auto* node : ordered)
+        if (chosen.size() < count_ && !taken(node) && of_kind[kind_of(*node)] < most && !(gains && pointless(node)))
+          take(node);
   std::stable_sort(chosen.begin(), chosen.end(), [](const auto* a, const auto* b) { return better(*a, *b); });
   return chosen;
 }

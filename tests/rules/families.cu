@@ -196,3 +196,50 @@ extern "C" __global__ void gemv_warp(const __half* __restrict__ a, const __half*
   for (int d = 16; d; d >>= 1) sum += __shfl_xor_sync(~0u, sum, d);
   if (lane == 0) y[row] = sum;
 }
+
+// Without __restrict__ a compiler must take every pointer for every other.
+extern "C" __global__ void accumulate(const float* a, const float* x, float* y, int m, int n) {
+  int row = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= m) return;
+  for (int j = 0; j < n; ++j) y[row] += a[row * n + j] * x[j];
+}
+
+extern "C" __global__ void scale_by_first(const float* s, const float* x, float* y, int n) {
+  for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) y[i] = x[i] * s[0] + s[1];
+}
+
+extern "C" __global__ void sum_and_difference(const float* a, const float* b, float* sum, float* difference, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  sum[i] = a[i] + b[i];
+  difference[i] = a[i] - b[i];
+}
+
+extern "C" __global__ void two_steps(const float* x, float* y, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  y[i] = 2.f * x[i];
+  float t = x[n - 1 - i];
+  y[i] = t > 0 ? t : x[i];
+}
+
+// A barrier, an exchange and a volatile access in loops; no rule may touch them.
+extern "C" __global__ void barriers(const float* x, float* y, int n, int rounds) {
+  __shared__ float tile[64];
+  float sum = 0;
+  for (int r = 0; r < rounds; ++r) {
+    tile[threadIdx.x] = x[(r * 64 + threadIdx.x) % n];
+    __syncthreads();
+    sum += tile[(threadIdx.x + 1) % 64];
+    __syncthreads();
+  }
+  y[blockIdx.x * 64 + threadIdx.x] = sum;
+}
+
+extern "C" __global__ void exchanges(const float* x, float* y, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = __shfl_xor_sync(__activemask(), x[i], 1);
+}
+
+extern "C" __global__ void watched(volatile float* x, float* y, int n) {
+  for (int i = threadIdx.x; i < n; i += blockDim.x) y[i] = x[i] + x[i];
+}

@@ -6,7 +6,8 @@ namespace ptxlab::rules {
 namespace {
 
 const auto kFamilies = "tests/rules/families.ptx";
-const std::vector<std::string> kExact{"vectorise", "unswitch", "unroll", "readonly", "cache", "block"};
+const std::vector<std::string> kExact{"vectorise", "unswitch", "unroll",   "promote", "invariant",
+                                      "cse",       "dead",     "readonly", "cache",   "block"};
 
 std::string block_2d(std::string plan, int x, int y) {
   auto at = plan.find("block = [");
@@ -203,6 +204,92 @@ TEST(Families, LongSums) {
        std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {3, 1}, {33, 2}, {8, 3}, {31, 4}, {5, 9}, {64, 17}})
     each_rule(dot_rows(m, n));
   EXPECT_TRUE(applies(dot_rows(33, 9), "unroll"));
+}
+
+Setting no_restrict(const std::string& entry, int64_t n) {
+  auto size = static_cast<uint64_t>(n);
+  bool two = entry == "sum_and_difference", first = entry == "scale_by_first";
+  Setting s{entry,
+            plan_of(entry, "\"max(1, ceildiv(n, 64))\"", 64,
+                    two     ? "\"x\", \"z\", \"y\", \"w\", \"n\""
+                    : first ? "\"z\", \"x\", \"y\", \"n\""
+                            : "\"x\", \"y\", \"n\""),
+            {{"n", n}},
+            {{"n", integer("s32", n)}},
+            {{"x", size, 4, Fill::f32, 0, false},
+             {"y", size, 4, Fill::none, 0, true},
+             {"z", std::max<uint64_t>(2, size), 4, Fill::f32, 0, false},
+             {"w", size, 4, Fill::none, 0, true}}};
+  return s;
+}
+
+Setting accumulate(int64_t m, int64_t n) {
+  return {"accumulate",
+          plan_of("accumulate", "\"ceildiv(m, 32)\"", 32, "\"a\", \"x\", \"y\", \"m\", \"n\""),
+          {{"m", m}, {"n", n}},
+          {{"m", integer("s32", m)}, {"n", integer("s32", n)}},
+          {{"a", static_cast<uint64_t>(m * n), 4, Fill::f32, 0, false},
+           {"x", static_cast<uint64_t>(n), 4, Fill::f32, 0, false},
+           {"y", static_cast<uint64_t>(m), 4, Fill::f32, 0, true}}};
+}
+
+TEST(Families, PointersThatACompilerCannotTellApart) {
+  for (const auto* entry : {"scale_by_first", "sum_and_difference", "two_steps"})
+    for (int64_t n : {1, 7, 64, 65, 200}) each_rule(no_restrict(entry, n));
+  for (auto [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {3, 1}, {33, 4}, {5, 9}})
+    each_rule(accumulate(m, n));
+  EXPECT_TRUE(applies(no_restrict("scale_by_first", 65), "invariant"));
+  EXPECT_TRUE(applies(no_restrict("sum_and_difference", 65), "cse"));
+  EXPECT_TRUE(applies(accumulate(33, 4), "dead"));
+  EXPECT_TRUE(applies(accumulate(33, 4), "promote"));
+  pairs(accumulate(33, 9), {"dead", "promote", "unroll", "invariant", "cse"});
+}
+
+// The same kernels where the plan passes one buffer twice: nothing may be taken for apart.
+TEST(Families, OneBufferTwice) {
+  auto alias = [](Setting setting, const std::string& from, const std::string& to) {
+    auto& plan = setting.plan;
+    auto at = plan.find("\"" + from + "\"", plan.find("args"));
+    plan.replace(at, from.size() + 2, "\"" + to + "\"");
+    return setting;
+  };
+  auto first = alias(no_restrict("scale_by_first", 130), "z", "y");
+  auto sums = alias(no_restrict("sum_and_difference", 65), "x", "y");
+  static const auto ptx = file(kFamilies);
+  EXPECT_GT(Trial(ptx, sums, 0, Fill::byte).apply("cse"), 0u);  // of z alone
+  Trial(ptx, alias(accumulate(1, 1), "x", "y"), 0, Fill::byte).refuses("dead");
+  auto checked = ptx::check(ptx, "families.ptx");
+  auto plan = launch::read_plan(first.plan, "plan.toml");
+  auto task = task_of(first, 0);
+  rewrite::Subject subject{&checked.module, &*plan, &task, *isa::target_named("sm_80"), {}};
+  for (const auto* rule : {"invariant", "vectorise", "readonly"})
+    for (const auto& choice : rewrite::rule_named(rule)->choices(subject)) {
+      auto made = rewrite::rule_named(rule)->apply(subject, choice);
+      EXPECT_TRUE(!made.ok() || made->idea.find(" y ") == std::string::npos) << rule << ": " << made->idea;
+      EXPECT_TRUE(!made.ok() || std::string_view(rule) == "readonly") << rule;
+    }
+}
+
+TEST(Families, BarriersExchangesAndWatchedMemoryStay) {
+  static const auto ptx = file(kFamilies);
+  Setting barriers{"barriers",
+                   plan_of("barriers", "\"2\"", 64, "\"x\", \"y\", \"n\", \"r\""),
+                   {},
+                   {{"n", integer("s32", 100)}, {"r", integer("s32", 5)}},
+                   {{"x", 100, 4, Fill::f32, 0, false}, {"y", 128, 4, Fill::none, 0, true}}};
+  Setting exchanges{"exchanges",
+                    plan_of("exchanges", "\"1\"", 32, "\"x\", \"y\", \"n\""),
+                    {},
+                    {{"n", integer("s32", 128)}},
+                    {{"x", 128, 4, Fill::f32, 0, false}, {"y", 128, 4, Fill::none, 0, true}}};
+  Setting watched = exchanges;
+  watched.plan = plan_of("watched", "\"1\"", 32, "\"x\", \"y\", \"n\"");
+  for (const auto& setting : {barriers, exchanges, watched}) {
+    Trial trial(ptx, setting, 0, Fill::byte);
+    for (const auto* rule : {"vectorise", "unswitch", "unroll", "promote", "invariant", "cse", "dead"})
+      trial.refuses(rule);
+  }
+  Trial(ptx, watched, 0, Fill::byte).refuses("readonly");
 }
 
 TEST(Families, FewerRegisters) {
