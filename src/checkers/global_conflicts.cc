@@ -50,9 +50,11 @@ std::string hint_for(const Conflict& conflict) {
 
 class GlobalConflicts : public simt::Observer {
  public:
-  GlobalConflicts()
+  explicit GlobalConflicts(const ptx::Instruction* left_out)
       : detector_(
-            [this](const simt::Access& access, int lane, uint64_t address) { return name(access, lane, address); }) {}
+            [this](const simt::Access& access, int lane, uint64_t address) { return name(access, lane, address); }) {
+    detector_.order().leave_out(left_out);
+  }
 
   std::string_view name() const override { return "conflicts"; }
   uint32_t events() const override { return simt::kAccesses | simt::kAccessValues | simt::kBarriers | simt::kLaunches; }
@@ -158,6 +160,10 @@ base::Finding GlobalConflicts::describe(const ConflictGroup& group) const {
 
 }  // namespace
 
-std::unique_ptr<simt::Observer> make_global_conflicts() { return std::make_unique<GlobalConflicts>(); }
+std::unique_ptr<simt::Observer> make_global_conflicts() { return std::make_unique<GlobalConflicts>(nullptr); }
+
+std::unique_ptr<simt::Observer> make_global_conflicts_without(const ptx::Instruction& barrier) {
+  return std::make_unique<GlobalConflicts>(&barrier);
+}
 
 }  // namespace ptxlab::checkers

@@ -206,6 +206,7 @@ bool HappensBefore::ordered(ThreadId other, Event event, ThreadId id) {
 }
 
 void HappensBefore::barrier(const simt::Barrier& barrier) {
+  if (left_out_ && barrier.site.instruction == left_out_) return;
   const uint32_t id = barrier.warp.cta_linear;
   const bool complete_step = barrier.step == simt::Barrier::Step::complete;
   if (barrier.id == ~0u) {

@@ -64,6 +64,8 @@ class HappensBefore {
   uint32_t cta_of(ThreadId thread) const { return thread / stride_; }
   uint32_t stride() const { return stride_; }
 
+  // As if that barrier were not there: what would race without it?
+  void leave_out(const ptx::Instruction* barrier) { left_out_ = barrier; }
   void barrier(const simt::Barrier& barrier);
   void fence(const simt::Issue& issue);
   // A strong or atomic access of one lane to the location `place` (any number that names it).
@@ -130,6 +132,7 @@ class HappensBefore {
   uint32_t stride_ = 32;
   launch::Dim3 grid_{1, 1, 1}, cluster_{1, 1, 1};
   bool one_cta_clusters_ = true;
+  const ptx::Instruction* left_out_ = nullptr;
   Event now_ = 0;
   std::unordered_map<uint32_t, Cta> ctas_;
   Cta* last_ = nullptr;

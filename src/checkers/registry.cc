@@ -1,6 +1,7 @@
 #include "checkers/registry.h"
 
 #include "checkers/global_conflicts.h"
+#include "checkers/redundant_barriers.h"
 #include "checkers/remark.h"
 #include "checkers/shared_races.h"
 
@@ -11,6 +12,10 @@ constexpr Checker kCheckers[] = {
     {"races", "accesses of one CTA's threads to shared memory that no barrier orders", make_shared_races},
     {"conflicts", "plain accesses to global memory, between CTAs or inside one, that nothing orders",
      make_global_conflicts},
+};
+
+constexpr Checker kAsked[] = {
+    {"redundant-barriers", "barriers without which nothing races, one by one", make_redundant_barriers},
 };
 
 constexpr Remark kRemarks[] = {
@@ -29,10 +34,12 @@ const Remark* remark_named(std::string_view name) {
 }
 
 std::span<const Checker> all_checkers() { return kCheckers; }
+std::span<const Checker> asked_checkers() { return kAsked; }
 
 const Checker* checker_named(std::string_view name) {
-  for (const Checker& checker : kCheckers)
-    if (checker.name == name) return &checker;
+  for (std::span<const Checker> list : {all_checkers(), asked_checkers()})
+    for (const Checker& checker : list)
+      if (checker.name == name) return &checker;
   return nullptr;
 }
 

@@ -14,7 +14,10 @@ struct Checker {
   std::unique_ptr<simt::Observer> (*make)();
 };
 
+// Those that always watch.
 std::span<const Checker> all_checkers();
+// Those that watch only where they are named: they answer a question rather than find a fault.
+std::span<const Checker> asked_checkers();
 // Null where no checker has that name.
 const Checker* checker_named(std::string_view name);
 

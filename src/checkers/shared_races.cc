@@ -17,9 +17,11 @@ constexpr std::string_view kSameInstruction = "CHK0002";
 
 class SharedRaces : public simt::Observer {
  public:
-  SharedRaces()
+  explicit SharedRaces(const ptx::Instruction* left_out)
       : detector_(
-            [this](const simt::Access& access, int lane, uint64_t address) { return name(access, lane, address); }) {}
+            [this](const simt::Access& access, int lane, uint64_t address) { return name(access, lane, address); }) {
+    detector_.order().leave_out(left_out);
+  }
 
   std::string_view name() const override { return "races"; }
   uint32_t events() const override { return simt::kAccesses | simt::kAccessValues | simt::kBarriers | simt::kLaunches; }
@@ -145,6 +147,10 @@ base::Finding SharedRaces::describe(const ConflictGroup& group) const {
 
 }  // namespace
 
-std::unique_ptr<simt::Observer> make_shared_races() { return std::make_unique<SharedRaces>(); }
+std::unique_ptr<simt::Observer> make_shared_races() { return std::make_unique<SharedRaces>(nullptr); }
+
+std::unique_ptr<simt::Observer> make_shared_races_without(const ptx::Instruction& barrier) {
+  return std::make_unique<SharedRaces>(&barrier);
+}
 
 }  // namespace ptxlab::checkers

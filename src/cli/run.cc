@@ -9,6 +9,7 @@
 #include "base/finding_json.h"
 #include "base/hash.h"
 #include "base/nearest.h"
+#include "checkers/order_dependence.h"
 #include "checkers/registry.h"
 #include "checkers/remark.h"
 #include "checkers/unwritten.h"
@@ -26,8 +27,9 @@ struct Request {
   std::string file, entry, plan, engine = "simt", check = "all";
   std::string grid = "1", block = "1", cluster = "1";
   uint64_t shared = 0, seed = 1, launches = 1, budget = simt::RunOptions().budget;
+  uint64_t schedules = 1;
   std::vector<std::string> specs, outs;
-  bool json = false;
+  bool json = false, apart = false;
 };
 
 base::Finding trouble(std::string_view code, std::string message, std::string hint) {
@@ -50,6 +52,8 @@ std::string checker_list() {
   std::string text = "all, none, or of: bounds, defined";
   for (const auto& checker : checkers::all_checkers()) text += fmt::format(", {}", checker.name);
   for (const auto& remark : checkers::all_remarks()) text += fmt::format(", {}", remark.name);
+  text += "; not in all:";
+  for (const auto& checker : checkers::asked_checkers()) text += fmt::format(" {}", checker.name);
   return text;
 }
 
@@ -77,6 +81,7 @@ base::Result<Watch> parse_check(std::string_view list) {
       std::vector<std::string> known = {"all", "none", "bounds", "defined"};
       for (const auto& one : checkers::all_checkers()) known.emplace_back(one.name);
       for (const auto& one : checkers::all_remarks()) known.emplace_back(one.name);
+      for (const auto& one : checkers::asked_checkers()) known.emplace_back(one.name);
       auto near = base::nearest(word, known);
       return trouble("CLI0015", fmt::format("--check: no checker '{}'", word),
                      near.empty() ? "--check takes " + checker_list() : fmt::format("did you mean '{}'?", near));
@@ -242,6 +247,7 @@ Ran run_all(simt::Program& program, const ptx::Module& module, const launch::Res
   options.check = watch.level;
   options.seed = request.seed;
   options.budget = request.budget;
+  options.run_apart = request.apart;
   options.count_sectors = !watch.remarks.empty();
   analysis::Profile profile;
   std::vector<simt::Observer*> observers;
@@ -288,6 +294,35 @@ base::Findings undefined_outputs(const launch::ResolvedPlan& plan, const std::ve
                             plan.buffers[i].bytes / bytes, bytes == 1 ? "bytes" : "elements", plan.buffers[i].name,
                             bytes == 1 ? "byte" : "element", unwritten->first),
                 "what was stored there comes from something that was never given a value"));
+  }
+  return findings;
+}
+
+// The same launches under other seeds, on fresh memory and in a fresh program: do the outputs come out the same?
+base::Findings order_dependences(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
+                                 const std::vector<RunArgument>& arguments, const Buffers& buffers,
+                                 const std::vector<size_t>& allocations, const simt::Memory& memory, Request request) {
+  base::Findings findings;
+  Watch watch;
+  watch.level = simt::CheckLevel::defined;
+  for (uint64_t i = 1; i < request.schedules && findings.empty(); ++i) {
+    ++request.seed;
+    request.apart = true;
+    auto program = engine.load(module, launch::entries_of(plan));
+    if (!program.ok()) return program.findings();
+    simt::Memory other(request.seed);
+    auto places = allocate(plan, arguments, buffers, other);
+    auto ran = run_all(**program, module, plan, places, other, watch, request);
+    if (!ran.completed) return ran.findings;
+    for (size_t b = 0; b < buffers.arguments.size(); ++b) {
+      if (plan.buffers[b].role == launch::ResolvedBuffer::Role::in) continue;
+      auto type = arguments[buffers.arguments[b]].type;
+      const auto &here = memory.allocation(allocations[b]), &there = other.allocation(places[b]);
+      uint64_t bytes = type != isa::Type::none ? static_cast<uint64_t>(isa::bytes_of(type)) : here.bytes % 4 ? 1 : 4;
+      auto found = checkers::order_dependence(plan.buffers[b].name, {here.data, here.defined},
+                                              {there.data, there.defined}, bytes);
+      if (found) findings.push_back(std::move(*found));
+    }
   }
   return findings;
 }
@@ -404,6 +439,8 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--check", "all|none|LIST", request.check, checker_list());
   options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
   options.value("--budget", "N", request.budget, "Thread instructions that a launch may take; then it is stopped");
+  options.flag("--apart", request.apart, "Let the lanes of a warp run apart now and then, as the hardware may");
+  options.value("--schedules", "N", request.schedules, "Run under N seeds in all and compare the outputs");
   options.value("--launches", "N", request.launches, "Launch it N times on the same memory");
   options.values("--arg", "SPEC", request.specs, "The kernel's arguments, in order");
   options.values("--out", "N:FILE", request.outs, "Write the buffer of argument N to FILE afterwards");
@@ -447,6 +484,10 @@ int run(Words words) {
   auto ran = run_all(**program, checked.module, *plan, allocations, memory, *watch, request);
   if (watch->level == simt::CheckLevel::defined && ran.completed) {
     auto found = undefined_outputs(*plan, allocations, buffers, *arguments, memory);
+    ran.findings.insert(ran.findings.end(), found.begin(), found.end());
+  }
+  if (request.schedules > 1 && ran.completed && !base::has_error(ran.findings)) {
+    auto found = order_dependences(*engine, checked.module, *plan, *arguments, buffers, allocations, memory, request);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }
   tell(request, ran, *source, *arguments, buffers, allocations, memory);

@@ -97,6 +97,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   how.seed = options.seed;
   how.budget = options.budget;
   how.count_sectors = options.checkers;
+  how.run_apart = options.run_apart;
   run.completed = true;
   for (const auto& launch : plan.launches) {
     auto report = (*program)->run(launch, indices, memory, how, watching);

@@ -18,6 +18,7 @@ namespace ptxlab::judge {
 struct CaseOptions {
   uint64_t seed = 1;                // schedule, addresses, poison
   uint64_t budget = 2'000'000'000;  // thread instructions of a launch
+  bool run_apart = false;           // lanes of a warp run apart now and then
   bool checkers = true;             // false: bounds and definedness only, which the engine itself watches
 };
 

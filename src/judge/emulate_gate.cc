@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/thread_pool.h"
+#include "checkers/order_dependence.h"
 #include "checkers/remark.h"
 #include "judge/emulate.h"
 #include "judge/judge_finding.h"
@@ -116,6 +117,7 @@ class Gate {
     uint64_t wanted = one.baseline_instructions ? one.baseline_instructions * kBudgetFactor : kBudgetMost;
     how.budget = std::clamp(wanted, kBudgetLeast, kBudgetMost);
     for (int schedule = 0; schedule < 2; ++schedule, ++how.seed) {
+      how.run_apart = schedule == 1;
       ran.runs.push_back(run_case(*engine, input_.module, input_.plans[i], one.data, how));
       CaseRun& run = ran.runs.back();
       if (input_.prepared.task.user && run.completed && run.faulted()) excuse(*engine, one, how, run);
@@ -124,9 +126,29 @@ class Gate {
       if (schedule == 1 && !ran.verdict.right) {
         ran.verdict.summary = "right under one order of warps and CTAs, wrong under another: " + ran.verdict.summary;
       }
+      if (schedule == 1 && ran.verdict.right) compare_orders(one, ran);
       if (!ran.verdict.right || run.thread_instructions > kSecondScheduleMost) break;
     }
     ran.done = true;
+  }
+
+  // Both orders came out right; where their bits differ all the same, that is worth a word.
+  void compare_orders(const PreparedCase& one, Ran& ran) const {
+    const auto& buffers = one.data.binding.buffers;
+    for (size_t i = 0; i < buffers.size() && i < ran.runs[0].outputs.size(); ++i) {
+      const task::Argument* argument = input_.prepared.task.argument(buffers[i].name);
+      if (!argument || ran.runs[0].outputs[i].empty()) continue;
+      const auto tolerance = input_.prepared.task.tolerances.find(argument->name);
+      if (tolerance != input_.prepared.task.tolerances.end() &&
+          tolerance->second.kind == task::Tolerance::Kind::unordered)
+        continue;
+      auto found = checkers::order_dependence(buffers[i].name, {ran.runs[0].outputs[i], ran.runs[0].defined[i]},
+                                              {ran.runs[1].outputs[i], ran.runs[1].defined[i]},
+                                              static_cast<uint64_t>(std::max(1, isa::bytes_of(argument->type))));
+      if (!found) continue;
+      found->severity = Severity::note;  // the tolerance holds both
+      ran.verdict.findings.push_back(std::move(*found));
+    }
   }
 
   void excuse(simt::Engine& engine, const PreparedCase& one, const CaseOptions& how, CaseRun& run) const {
@@ -168,7 +190,7 @@ class Gate {
   void collect() {
     std::vector<base::Findings> findings;
     std::vector<std::string> labels;
-    analysis::Profile profile;
+    analysis::Profile profile, in_step;  // the second schedule's lanes run apart, which no figure should show
     for (size_t i = 0; i < ran_.size(); ++i) {
       const Ran& ran = ran_[i];
       record::CaseResult made{label(i), false, "not run: other cases did not end"};
@@ -176,6 +198,7 @@ class Gate {
         findings.push_back(run.findings);
         labels.push_back(made.label);
         profile.add(run.profile);
+        if (&run == ran.runs.data()) in_step.add(run.profile);
       }
       findings.push_back(ran.verdict.findings);
       labels.push_back(made.label);
@@ -189,7 +212,7 @@ class Gate {
     }
     result_.findings = merge_findings(findings, labels);
     for (const auto& remark : checkers::all_remarks()) {
-      base::Findings found = remark.of(input_.module, profile);
+      base::Findings found = remark.of(input_.module, in_step);
       result_.findings.insert(result_.findings.end(), found.begin(), found.end());
     }
     result_.unexecuted_lines = unexecuted_lines(input_.module, profile);

@@ -31,6 +31,9 @@ struct RunOptions {
   std::vector<uint32_t> ctas;  // linear CTA ids to run; empty: all
   size_t max_findings = 50;
   uint64_t switch_every = 64;  // mean warp instructions between random warp switches; 0: only at waits
+  // Lanes of a warp run apart now and then, as independent thread scheduling lets them: what relies on their running in
+  // step shows. Targets before sm_70 know no such thing.
+  bool run_apart = false;
   bool count_sectors = false;  // fill the profile's requests, sectors and wavefronts: costs a few percent
 };
 

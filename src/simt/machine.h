@@ -235,6 +235,7 @@ class Machine {
   template <bool defined>
   void interpret(Warp& warp, Split& split, uint64_t& steps, uint32_t merge_pc);
   void merge_splits(Warp& warp);
+  bool run_apart(Warp& warp, Split& split);
   Split* choose(Warp& warp, bool& fair);
   void undefined_guard(const Context& context, const Op& op, LaneMask lanes);
   Flow bad_barrier(const Context& context, const Op& op, LaneMask active, const std::string& message);

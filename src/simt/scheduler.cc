@@ -15,6 +15,7 @@ namespace {
 constexpr uint32_t kPatience = 256;   // diverged steps before another split gets a turn
 constexpr uint64_t kLongTurn = 4096;  // steps of a warp where nothing asks for switches
 constexpr uint64_t kPolls = 16;       // looks at what other CTAs may change before one of them gets a turn
+constexpr uint64_t kApart = 48;       // steps at most that some lanes run ahead of the others of their warp
 constexpr uint64_t kLastLook = 4096;  // steps in which an endless loop shows its lines
 
 bool before(const Split& a, const Split& b) {
@@ -87,6 +88,18 @@ void Machine::run_warps() {
   if (!stop_ && cta_.alive && !ready_) deadlock();
 }
 
+// Leaves some lanes behind, every other time. Those that go on first run until they have used up their steps; lowest pc
+// first, the others follow, and meet them where they stand.
+bool Machine::run_apart(Warp& warp, Split& split) {
+  if (image_.module->target.sm < 70 || std::popcount(split.mask) < 2 || random_.below(2)) return false;
+  // A part of neighbouring lanes as often as lanes drawn one by one.
+  auto drawn = static_cast<LaneMask>(random_.next());
+  LaneMask behind = split.mask & (random_.below(2) ? drawn : kAllLanes << (1 + random_.below(kLanes - 1)));
+  if (behind == 0 || behind == split.mask) return false;
+  fork(warp, split, behind, split.pc);
+  return true;
+}
+
 void Machine::run_warp(Warp& warp, uint64_t steps) {
   while (steps && !stop_) {
     merge_splits(warp);
@@ -99,7 +112,12 @@ void Machine::run_warp(Warp& warp, uint64_t steps) {
       if (&other != split && other.frame == split->frame && other.wait != Wait::barrier && other.pc > split->pc)
         merge_pc = std::min(merge_pc, other.pc);
     }
-    uint64_t turn = fair ? std::min<uint64_t>(steps, kPatience / 4) : steps, left = turn;
+    uint64_t turn = fair ? std::min<uint64_t>(steps, kPatience / 4) : steps;
+    if (options_.run_apart && warp.split_count == 1 && run_apart(warp, *split)) {
+      turn = std::min(turn, 1 + random_.below(kApart));
+      merge_pc = ~uint32_t{0};
+    }
+    uint64_t left = turn;
     bool diverged = warp.split_count > 1;
     if (options_.check == CheckLevel::defined) {
       interpret<true>(warp, *split, left, merge_pc);

@@ -37,6 +37,7 @@ base::Findings watch(const CaseKernel& kernel, uint64_t seed) {
   simt::RunOptions options;
   options.seed = seed;
   options.budget = kBudget;
+  options.run_apart = seed % 2 == 0;
   const auto launch =
       make_launch(*checked.module.entry(""), kernel.grid, kernel.block, kernel.arguments, kernel.shared_bytes);
   base::Findings findings = (*program)->run(launch, buffers, memory, options, observers).findings;
