@@ -299,6 +299,10 @@ void BodyParser::prototype_statement(Statement&& statement) {
 
 void BodyParser::label_statement(Statement&& statement, std::string_view name, Span span) {
   reader_.advance();  // the ':'
+  define_label(std::move(statement), name, span);
+}
+
+void BodyParser::define_label(Statement&& statement, std::string_view name, Span span) {
   auto id = static_cast<uint32_t>(function_.labels.size());
   function_.labels.push_back({std::string(name), static_cast<int32_t>(function_.body.size()), span});
   labels_.define(name, id, span.begin);
@@ -384,6 +388,14 @@ void BodyParser::instruction(Statement&& statement, Instruction&& instruction, S
   if (!stop && reader_.token().new_line && !call_) {  // an opcode alone on its line: probably its ';' is missing
     stop = reader_.at('@') || reader_.at(Token::Kind::dotted) ||
            (reader_.at(Token::Kind::word) && (reader_.following() == ':' || is_opcode_word(reader_.text())));
+  }
+  // A name alone on its line is a label that lost its ':'.
+  if (stop && reader_.token().new_line && word_spans_.size() == 1 && !instruction.guard && !is_opcode_word(opcode) &&
+      !reader_.at(';')) {
+    report_.add(
+        Code::unexpected_token, base::Severity::error, opcode_span, "':' is missing behind the label " + quoted(opcode),
+        "an instruction has modifiers or operands, a label ends with ':'", {{{opcode_span.end, opcode_span.end}, ":"}});
+    return define_label(std::move(statement), reader_.text(opcode_span), opcode_span);
   }
   while (!stop) {
     Operand operand;

@@ -417,7 +417,13 @@ bool Parser::read_parameters(std::vector<Variable>& parameters) {
       report_missing_comma(reader_);
       continue;
     }
-    if (!reader_.accept(',')) break;
+    if (!reader_.at(',')) break;
+    Span comma = reader_.token().span;
+    reader_.advance();
+    if (!reader_.at(')')) continue;
+    report_.add(Code::unexpected_token, base::Severity::error, comma, "nothing follows this ','", "remove it",
+                {{comma, ""}});
+    break;
   } while (true);
   return reader_.expect(')', "after the parameters");
 }

@@ -54,32 +54,60 @@ class Mender {
   Mender(const Module& module, const base::Findings& findings)
       : module_(module), findings_(findings), sites_(module), trials_(module, kTrialBytes) {}
 
+  // Those of the text and its heading come by themselves: what they hide or bring about looks different afterwards.
   std::vector<Mend> run() {
     std::vector<Mend> mends;
+    for (const auto& finding : findings_)
+      if (of_text(finding)) add(mends, finding);
+    if (!mends.empty()) return mends;
+    std::set<const base::Finding*> answered;
+    for (NameMend& mend : mend_names(module_, sites_, findings_, trials_)) {
+      answered.insert(mend.of.begin(), mend.of.end());
+      if (sorted_apart(mend.edits)) mends.push_back({std::move(mend.of), std::move(mend.edits)});
+    }
     std::vector<const base::Finding*> gates;
     for (const auto& finding : findings_) {
-      if (finding.severity != base::Severity::error) continue;
+      if (finding.severity != base::Severity::error || of_text(finding) || answered.contains(&finding)) continue;
       if (finding.code == spelling(Code::gate)) gates.push_back(&finding);
-      Edits edits = finding.fix.empty() ? lone(finding) : finding.fix;
-      if (!edits.empty() && sorted_apart(edits)) mends.push_back({{&finding}, std::move(edits)});
+      add(mends, finding);
     }
     if (!gates.empty())
       if (Edits edits = mend_gates(module_, sites_, gates); !edits.empty()) mends.push_back({gates, std::move(edits)});
-    for (NameMend& mend : mend_names(module_, sites_, findings_, trials_))
-      if (sorted_apart(mend.edits)) mends.push_back({std::move(mend.of), std::move(mend.edits)});
     return mends;
   }
 
  private:
+  static bool of_text(const base::Finding& finding) {
+    return finding.severity == base::Severity::error && finding.code < spelling(Code::undeclared_register);
+  }
+
+  void add(std::vector<Mend>& mends, const base::Finding& finding) {
+    Edits edits = finding.fix.empty() ? lone(finding) : finding.fix;
+    if (!edits.empty() && sorted_apart(edits)) mends.push_back({{&finding}, std::move(edits)});
+  }
+
   Edits lone(const base::Finding& finding) {
     Site site = sites_.at(finding);
     if (Edits edits = mend_header(site); !edits.empty()) return edits;
     if (Edits edits = mend_braces(site); !edits.empty()) return edits;
     if (site.is(Code::bad_number)) return mend_number(site);
+    if (site.is(Code::unexpected_token)) return trailing_comma(site);
     if (!site.instruction) return {};
     if (Edits edits = mend_operand(site); !edits.empty()) return edits;
     auto [uses, added] = uses_.try_emplace(site.function, module_, *site.function);
     return mend_words(site, uses->second);
+  }
+
+  // add.s32 %r1, %r2, 1,; - if the operands before it are enough.
+  Edits trailing_comma(const Site& site) {
+    std::string_view source = module_.source;
+    size_t comma = source.find_last_not_of(" \t", site.span.begin - 1);
+    if (site.span.begin == 0 || source[site.span.begin] != ';' || comma == source.npos || source[comma] != ',')
+      return {};
+    auto at = static_cast<uint32_t>(comma);
+    Edits edits{{{at, at + 1}, ""}};
+    auto before = trials_.outcome(site.function, {}), after = trials_.outcome(site.function, edits);
+    return before && after && after->errors < before->errors ? edits : Edits{};
   }
 
   const Module& module_;

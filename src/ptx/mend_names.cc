@@ -80,6 +80,23 @@ class FunctionNames {
     return chosen({finding});
   }
 
+  // A register of the wrong width or kind where one of nearly the same name waits to be written or read.
+  std::optional<NameMend> wrong_register(const Site& site) {
+    if (!begin()) return std::nullopt;
+    ways_.clear();
+    std::string_view written = source_.substr(site.span.begin, site.span.size());
+    constexpr size_t kMost = 20;
+    std::set<std::string_view> known;
+    for (const Register& reg : function_.registers)
+      if (reg.name != written && base::edit_distance(written, reg.name) == 1) known.insert(reg.name);
+    if (known.size() > kMost) return std::nullopt;
+    for (std::string_view each : known) add(1, 1, {{site.span, std::string(each)}});
+    std::erase_if(ways_, [&](const Way& way) {
+      return std::pair(way.outcome.orphans, way.outcome.idle) >= std::pair(before_->orphans, before_->idle);
+    });
+    return chosen({&site.finding});
+  }
+
   // A type of a declaration that is none: .b23.
   std::optional<NameMend> type(const Site& site) {
     if (!begin()) return std::nullopt;
@@ -150,7 +167,8 @@ class FunctionNames {
   }
 
   void declare(const Group& group) {
-    if (function_.body.empty()) return;
+    // What stands there once is nobody's register: it is another one, misspelt.
+    if (function_.body.empty() || (group.names.size() == 1 && words_.count(*group.names.begin()) == 1)) return;
     const Statement* first = &function_.body.front();
     for (const Statement& statement : function_.body) {
       if (!std::holds_alternative<RegisterDeclaration>(statement.what)) continue;
@@ -399,6 +417,8 @@ std::vector<NameMend> mend_names(const Module& module, const Sites& sites, const
         if (labels.insert(name).second) keep(names.label(&site.finding, name));
       } else if (site.is(Code::duplicate_declaration) || site.is(Code::duplicate_label)) {
         keep(names.duplicate(site));
+      } else if (site.is(Code::register_width) || site.is(Code::register_kind)) {
+        keep(names.wrong_register(site));
       } else if (site.is(Code::bad_declaration) && name.starts_with('.')) {
         keep(names.type(site));
       }

@@ -109,10 +109,20 @@ Edits mend_component(const Site& site) {
   return found.empty() ? Edits{} : Edits{{site.span, found}};
 }
 
+// bar.sync; is what __syncthreads() means: barrier 0.
+Edits mend_barrier(const Site& site) {
+  const Instruction& instruction = *site.instruction;
+  bool sync = instruction.words.size() >= 2 && instruction.words[1] == ".sync";
+  sync &= instruction.words[0] == "bar" || instruction.words[0] == "barrier";
+  uint32_t end = instruction.word_spans.back().end;
+  return sync && instruction.operands.empty() ? Edits{{{end, end}, " 0"}} : Edits{};
+}
+
 }  // namespace
 
 Edits mend_operand(const Site& site) {
   if (site.is(Code::component)) return mend_component(site);
+  if (site.is(Code::operand_count) && site.instruction) return mend_barrier(site);
   if (!site.instruction) return {};
   const Operand* operand = operand_at(site.instruction->operands, site.span);
   if (!operand) return {};

@@ -118,11 +118,21 @@ class WordMend {
     return std::nullopt;
   }
 
+  bool makes_carry() const {
+    return std::any_of(function_.body.begin(), function_.body.end(), [](const Statement& statement) {
+      const Instruction* instruction = statement.instruction();
+      return instruction &&
+             std::find(instruction->words.begin(), instruction->words.end(), ".cc") != instruction->words.end();
+    });
+  }
+
   // --- ways
 
   void other_opcodes() {
     size_t most = words_[0].size() <= 3 ? 1 : 2;
     for (std::string_view known : opcode_words()) {
+      // Sums that go on with a carry: where nothing makes one, nobody means them.
+      if (one_of(known, {"addc", "subc", "madc"}) && !makes_carry()) continue;
       size_t distance = base::edit_distance(words_[0], known);
       if (distance <= most && distance < known.size())
         add(static_cast<int>(distance), replaced(0, known), {{span(0), std::string(known)}}, known);
@@ -160,7 +170,7 @@ class WordMend {
         bool same_kind = isa::info(*type).kind == isa::info(*written).kind;
         bool packed = isa::info(*type).lanes != isa::info(*written).lanes;
         bool integers = isa::is_integer(*type) && isa::is_integer(*written);
-        auto way = legal(replaced(i, known));
+        auto way = legal(replaced(i, known), true);
         // The sign of what is computed is the author's: where it counts it stays.
         if (!way || (integers && !same_kind && what_matters(way->form) == Matters::all)) continue;
         way->tier = packed ? 3 : same_kind || same_width ? 1 : integers ? 2 : 3;
@@ -189,7 +199,7 @@ class WordMend {
       for (size_t at = words_.size(); at >= 1; --at) {
         Words words = words_;
         words.insert(words.begin() + static_cast<std::ptrdiff_t>(at), std::string(known));
-        auto way = legal(words);
+        auto way = legal(words, isa::type_named(known).has_value());
         if (!way) continue;
         int disorder = disorder_of(words, way->form);
         if (disorder >= fewest) continue;
@@ -227,7 +237,7 @@ class WordMend {
     std::optional<Way> best;
     int fewest = 99;
     do {
-      auto way = legal(words);
+      auto way = legal(words, false);
       if (!way) continue;
       int disorder = disorder_of(words, way->form);
       if (disorder >= fewest) continue;
@@ -269,7 +279,7 @@ class WordMend {
   }
 
   void add(int tier, const Words& words, Edits edits, std::string_view added) {
-    auto way = legal(words);
+    auto way = legal(words, isa::type_named(added).has_value());
     if (!way) return;
     way->tier = tier;
     way->edits = std::move(edits);
@@ -277,7 +287,7 @@ class WordMend {
     ways_.push_back(std::move(*way));
   }
 
-  std::optional<Way> legal(const Words& words) const {
+  std::optional<Way> legal(const Words& words, bool exact) const {
     std::vector<std::string_view> views(words.begin(), words.end());
     isa::Match match = isa::match(views);
     if (match.forms.empty()) return std::nullopt;
@@ -289,13 +299,14 @@ class WordMend {
     if (choice.index < 0 || choice.problem || !refusals[static_cast<size_t>(choice.index)].empty()) return std::nullopt;
     Way way;
     way.form = match.forms[static_cast<size_t>(choice.index)];
-    if (!plausible(way, choice.arguments)) return std::nullopt;
+    if (!plausible(way, choice.arguments, exact)) return std::nullopt;
     return way;
   }
 
-  // Registers as wide as the type, and holding what the rest of the function says that they hold.
-  bool plausible(Way& way, const Arguments& arguments) const {
+  // Where a type is new, registers exactly as wide as it; and always such as hold what the rest of the function says that they hold.
+  bool plausible(Way& way, const Arguments& arguments, bool exact) const {
     const Form& form = way.form;
+    if (form.row->opcode == "cvt" && form.type(0) == form.type(1)) return false;  // converts nothing
     bool wide = true;  // every register is exactly as wide as its type
     const Register* first = nullptr;
     auto look = [&](const Operand& operand, int index) {
@@ -304,7 +315,7 @@ class WordMend {
       Type want = form.operand_type(index);
       if (!first) first = &reg;
       if (want == Type::none || want == Type::pred) return true;
-      if (reg.vector == 1 && isa::bits_of(reg.type) != std::max(16, isa::bits_of(want)) &&
+      if (exact && reg.vector == 1 && isa::bits_of(reg.type) != std::max(16, isa::bits_of(want)) &&
           form.row->operands[static_cast<size_t>(index)].type.relaxed)
         return false;
       if (isa::bits_of(want) < 16) wide = false;
@@ -313,7 +324,7 @@ class WordMend {
     for (size_t i = 0; i < form.row->operands.size(); ++i) {
       const Operand* operand = arguments.at[i];
       if (!operand) continue;
-      if (!look(*operand, static_cast<int>(i))) return false;
+      if (!look(*operand, static_cast<int>(i)) || (exact && !whole_variable(form, *operand))) return false;
       if (operand->kind == Operand::Kind::vector)
         for (const Operand& element : operand->elements)
           if (!look(element, static_cast<int>(i))) return false;
@@ -329,6 +340,14 @@ class WordMend {
       if (choice.type != Type::none && first) way.preference += preference(choice.type, first->type, matters);
     }
     return true;
+  }
+
+  // ld.param of a .u64 parameter reads all of it.
+  bool whole_variable(const Form& form, const Operand& operand) const {
+    if (operand.kind != Operand::Kind::address || operand.elements[0].kind != Operand::Kind::symbol) return true;
+    const Variable* variable = operands_.variable(operand.elements[0].symbol);
+    bool scalar = variable && variable->dims.empty() && variable->vector == 1 && operand.offset == 0;
+    return !scalar || form.type() == Type::none || isa::bits_of(form.type()) == isa::bits_of(variable->type);
   }
 
   static bool carries_bits(const Form& form) { return what_matters(form) == Matters::width; }

@@ -110,6 +110,12 @@ bool BodyParser::read_offset(Operand& operand) {
   } else if (!reader_.accept('+')) {
     return true;
   }
+  if (reader_.at(Token::Kind::word) && !at_constant(reader_)) {
+    report_.error(Code::unexpected_token, reader_.token().span,
+                  "unexpected " + quoted(reader_.text()) + ": an offset is a constant",
+                  "an address is a register or variable and a constant: add registers first");
+    return false;
+  }
   auto value = read_constant(reader_);
   if (!value) return false;
   if (value->floating) {

@@ -72,6 +72,7 @@ class Parser {
   void read_targets();
   void read_target(std::string_view word, Span span);
   void read_address_size();
+  void skip_semicolon();
   void item();
   void module_directive();
   void variables(Linkage linkage, uint32_t begin, Trivia trivia);
@@ -116,6 +117,7 @@ class BodyParser {
   void word_statement(Statement&& statement);
   void instruction(Statement&& statement, Instruction&& instruction, Span opcode, Span first);
   void label_statement(Statement&& statement, std::string_view name, Span span);
+  void define_label(Statement&& statement, std::string_view name, Span span);
   bool read_guard(Instruction& instruction);
   void finish(Statement&& statement, uint32_t begin);
   void settle(Operand& operand);

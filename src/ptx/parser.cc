@@ -82,6 +82,16 @@ void Parser::read_version() {
     }
   }
   if (reader_.at(Token::Kind::number)) reader_.advance();
+  skip_semicolon();
+}
+
+// The heading's lines end without one.
+void Parser::skip_semicolon() {
+  if (!reader_.at(';')) return;
+  Span span = reader_.token().span;
+  report_.add(Code::unexpected_token, base::Severity::error, span, "the lines of the heading end without ';'",
+              "remove it", {{span, ""}});
+  reader_.advance();
 }
 
 void Parser::read_targets() {
@@ -96,6 +106,7 @@ void Parser::read_targets() {
     read_target(reader_.text(), reader_.token().span);
     reader_.advance();
   } while (reader_.at(','));
+  skip_semicolon();
 }
 
 // sm_90a, or one of the options behind it.
@@ -131,6 +142,7 @@ void Parser::read_address_size() {
   Span span = reader_.token().span;
   auto size = read_count("64");
   if (!size) return;
+  skip_semicolon();
   module_.address_size = static_cast<int>(*size);
   if (*size != 64) {
     report_.error(Code::bad_address_size, span, fmt::format("addresses of {} bits are not supported", *size),
