@@ -1,0 +1,142 @@
+// The worker's session on a device of host memory, whose kernels are functions by the entry's name.
+#include "gpu/worker/session.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <map>
+
+namespace ptxlab::gpu {
+namespace {
+
+class HostDevice : public Device {
+ public:
+  std::map<std::string, std::function<Trouble(std::span<const uint8_t>)>> kernels;
+  uint64_t room = 1 << 24;
+  std::map<Address, std::string> memory;  // by the allocation's start; real addresses, so that kernels just write
+  int loads = 0;
+
+  Hello hello() const override { return {}; }
+  Trouble load(std::string_view code) override {
+    ++loads;
+    return code == "broken" ? Trouble("CUDA_ERROR_INVALID_PTX\nline 3: no") : std::nullopt;
+  }
+  Trouble allocate(uint64_t bytes, Address& at) override {
+    if (bytes > room) return "CUDA_ERROR_OUT_OF_MEMORY";
+    room -= bytes;
+    std::string block(bytes, '\0');
+    at = reinterpret_cast<Address>(block.data());
+    memory.emplace(at, std::move(block));
+    return std::nullopt;
+  }
+  void release(Address at) override { memory.erase(at); }
+  Trouble fill(Address at, uint8_t value, uint64_t bytes) override {
+    std::memset(reinterpret_cast<void*>(at), value, bytes);
+    return std::nullopt;
+  }
+  Trouble write(Address at, std::string_view bytes) override {
+    std::memcpy(reinterpret_cast<void*>(at), bytes.data(), bytes.size());
+    return std::nullopt;
+  }
+  Trouble read(Address at, std::span<char> into) override {
+    std::memcpy(into.data(), reinterpret_cast<void*>(at), into.size());
+    return std::nullopt;
+  }
+  Trouble launch(const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) override {
+    return kernels.at(launch.entry)(parameters);
+  }
+  Trouble wait() override { return late; }
+  void begin_clock() override {}
+  void end_clock() override {}
+  double milliseconds() override { return 1.5; }
+  Trouble late;  // what the next wait after the launches says
+};
+
+char* pointer(std::span<const uint8_t> parameters, size_t at) {
+  uint64_t address = 0;
+  std::memcpy(&address, parameters.data() + at, 8);
+  return reinterpret_cast<char*>(address);
+}
+
+struct SessionTest : ::testing::Test {
+  HostDevice device;
+  Job job;
+  SessionTest() {
+    using Role = launch::ResolvedBuffer::Role;
+    using Init = launch::ResolvedBuffer::Init;
+    job.plan.buffers = {
+        {"x", 5, Role::in, Init::data}, {"y", 5, Role::out, Init::poison}, {"z", 3, Role::inout, Init::zero}};
+    job.contents = {"abcde", "", ""};
+    job.guard = 4096;
+    launch::ResolvedLaunch one;
+    one.entry = "k";
+    one.parameters.resize(24);
+    one.pointers = {{0, 0, 0}, {8, 1, 1}, {16, 2, 0}};
+    job.plan.launches = {one};
+    device.kernels["k"] = [](std::span<const uint8_t>) { return Trouble(); };
+  }
+};
+
+TEST_F(SessionTest, GivesTheContentsAndTakesThemBack) {
+  device.kernels["k"] = [](std::span<const uint8_t> parameters) {
+    std::memcpy(pointer(parameters, 8), pointer(parameters, 0), 4);  // y + 1: four bytes fit
+    ++*pointer(parameters, 16);
+    return Trouble();
+  };
+  job.launches = 2;
+  Done done = execute(device, job);
+  ASSERT_EQ(done.end, Done::End::executed) << done.message;
+  EXPECT_EQ(done.contents, (std::vector<std::string>{"abcde",
+                                                     "\xa5"
+                                                     "abcd",
+                                                     std::string("\2\0\0", 3)}));
+  EXPECT_TRUE(done.overruns.empty());
+  EXPECT_EQ(done.milliseconds, 1.5);
+  EXPECT_TRUE(device.memory.empty());
+}
+
+TEST_F(SessionTest, SeesWritesBeforeAndBehindABuffer) {
+  device.kernels["k"] = [](std::span<const uint8_t> parameters) {
+    std::memset(pointer(parameters, 16) + 3, 0, 2);     // right behind z
+    std::memset(pointer(parameters, 8) - 1 - 8, 0, 4);  // 8 bytes before y
+    return Trouble();
+  };
+  Done done = execute(device, job);
+  EXPECT_EQ(done.overruns, (std::vector<Overrun>{{1, -8, 4}, {2, 3, 2}}));
+}
+
+TEST_F(SessionTest, PoisonFillsWhatNobodyInitialises) {
+  for (uint8_t poison : {0x00, 0x5a}) {
+    job.poison = poison;
+    Done done = execute(device, job);
+    EXPECT_EQ(done.contents.at(1), std::string(5, static_cast<char>(poison)));
+  }
+  EXPECT_EQ(device.loads, 2);  // a new module for every job
+}
+
+TEST_F(SessionTest, EveryEndHasItsName) {
+  job.code = "broken";
+  Done refused = execute(device, job);
+  EXPECT_EQ(refused.end, Done::End::refused);
+  EXPECT_NE(refused.message.find("line 3"), std::string::npos);
+  job.code = "";
+  device.room = 9000;
+  EXPECT_EQ(execute(device, job).end, Done::End::out_of_memory);
+  EXPECT_TRUE(device.memory.empty());
+  device.room = 1 << 24;
+  job.contents[0] = "abc";
+  EXPECT_EQ(execute(device, job).end, Done::End::trouble);
+  job.contents[0] = "abcde";
+  device.kernels["k"] = [&](std::span<const uint8_t>) {
+    device.late = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered";
+    return Trouble();
+  };
+  Done faulted = execute(device, job);
+  EXPECT_EQ(faulted.end, Done::End::faulted);
+  EXPECT_EQ(faulted.launch, 0u);
+  EXPECT_NE(faulted.message.find("ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace ptxlab::gpu

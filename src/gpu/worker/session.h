@@ -1,0 +1,10 @@
+// One job on a device: memory with guards around every buffer, the plan's launches, and what became of it all.
+#pragma once
+#include "gpu/worker/device.h"
+
+namespace ptxlab::gpu {
+
+// Leaves nothing allocated. After Done::End::faulted the device is lost, and the process should end.
+Done execute(Device& device, const Job& job);
+
+}  // namespace ptxlab::gpu

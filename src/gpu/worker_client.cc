@@ -1,0 +1,102 @@
+#include "gpu/worker_client.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+
+namespace ptxlab::gpu {
+namespace {
+
+using Talk = base::Child::Talk;
+
+base::Finding finding(const char* code, std::string message, std::string hint) {
+  base::Finding made;
+  made.code = code;
+  made.message = std::move(message);
+  made.hint = std::move(hint);
+  return made;
+}
+
+// build/release/src/cli/ptxlab has its worker in build/release/src/gpu; a bundle has both in one folder.
+std::string beside_this_executable() {
+  std::error_code error;
+  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"ptxlab-gpu", "../gpu/ptxlab-gpu", "../../src/gpu/ptxlab-gpu"}) {
+    if (std::filesystem::exists(folder / place, error)) return (folder / place).string();
+  }
+  return "ptxlab-gpu";
+}
+
+// The next frame of the given kind. `late` where the deadline passed, `gone` where the stream ended or is none of ours.
+Talk read_frame(base::Child& child, Kind kind, std::string& payload, base::Child::Deadline deadline) {
+  std::string header;
+  if (auto talk = child.read(kFrameHeader, header, deadline); talk != Talk::done) return talk;
+  auto decoded = decode_header(header);
+  if (!decoded || decoded->kind != kind) return Talk::gone;
+  payload.clear();
+  return child.read(decoded->bytes, payload, deadline);
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
+  std::unique_ptr<Worker> worker(new Worker(options));
+  if (worker->options_.command.empty()) worker->options_.command = {beside_this_executable()};
+  if (auto failed = worker->greet(); !failed.empty()) return failed;
+  return worker;
+}
+
+base::Findings Worker::greet() {
+  auto started = base::Child::start(options_.command);
+  if (!started) {
+    return {finding("GPU0001", "the GPU worker does not start: " + started.findings()[0].message,
+                    "it is built beside ptxlab as ptxlab-gpu")};
+  }
+  child_ = std::move(*started);
+  std::string payload;
+  Talk talk = read_frame(*child_, Kind::hello, payload, std::chrono::steady_clock::now() + options_.start);
+  std::optional<Hello> hello = talk == Talk::done ? decode_hello(payload) : std::nullopt;
+  if (!hello || hello->protocol != kProtocol) {
+    std::string ended = child_->stop(), errors = child_->errors();
+    child_.reset();
+    if (hello) {
+      return {finding("GPU0003",
+                      fmt::format("the worker speaks protocol {}, this ptxlab {}", hello->protocol, kProtocol),
+                      "use the worker that came with this ptxlab")};
+    }
+    return {finding("GPU0003",
+                    fmt::format("the worker did not greet ({}){}", talk == Talk::late ? "late" : ended,
+                                errors.empty() ? "" : ": " + errors),
+                    "")};
+  }
+  if (!hello->trouble.empty()) {
+    child_.reset();
+    return {finding("GPU0002", "no GPU to work with: " + hello->trouble, "all but execute and time works without one")};
+  }
+  hello_ = std::move(*hello);
+  return {};
+}
+
+base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {
+  if (!child_) {
+    if (auto failed = greet(); !failed.empty()) return failed;
+  }
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  std::string payload;
+  Talk talk = child_->write(frame(Kind::job, encode(job)), deadline);
+  if (talk == Talk::done) talk = read_frame(*child_, Kind::done, payload, deadline);
+  std::optional<Done> done = talk == Talk::done ? decode_done(payload) : std::nullopt;
+  if (done && done->end != Done::End::faulted) return std::move(*done);
+  std::string ended = child_->stop(), errors = child_->errors();
+  child_.reset();  // the next job gets a new one
+  if (done) return std::move(*done);
+  if (talk == Talk::late)
+    return finding("GPU0004", fmt::format("still running after {} ms: stopped", limit.count()),
+                   "an endless loop, a dead-lock, or a limit that is too short");
+  return finding(
+      "GPU0005",
+      fmt::format("the GPU worker ended without an answer ({}){}", ended, errors.empty() ? "" : ": " + errors), "");
+}
+
+}  // namespace ptxlab::gpu

@@ -1,0 +1,41 @@
+// The parent's side of the worker: starts it, hands it jobs, and survives whatever it does. A worker that crashed, hangs, or
+// reported a fault of its device is replaced before the next job.
+#pragma once
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/child.h"
+#include "base/result.h"
+#include "gpu/protocol.h"
+
+namespace ptxlab::gpu {
+
+struct WorkerOptions {
+  std::vector<std::string> command;  // empty: ptxlab-gpu beside this executable; ssh HOST ptxlab-gpu works as well
+  std::chrono::milliseconds start{60'000};
+};
+
+class Worker {
+ public:
+  // Errors: GPU0001 the worker does not start, GPU0002 there is no GPU to work with, GPU0003 it speaks another protocol or
+  // none.
+  static base::Result<std::unique_ptr<Worker>> start(const WorkerOptions& options);
+
+  const Hello& hello() const { return hello_; }
+
+  // One job, at most `limit` long. What the job itself did (refused, faulted) is a Done; errors are those of start(), and
+  // GPU0004 it hung: the limit passed, GPU0005 it died. Both may be the job's doing: ask again in a fresh worker.
+  base::Result<Done> run(const Job& job, std::chrono::milliseconds limit);
+
+ private:
+  explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
+  base::Findings greet();  // starts a process and reads its greeting
+
+  WorkerOptions options_;
+  std::unique_ptr<base::Child> child_;  // null: to be started
+  Hello hello_;
+};
+
+}  // namespace ptxlab::gpu

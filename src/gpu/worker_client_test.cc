@@ -1,0 +1,108 @@
+// The client against workers that misbehave, and the real one where there is no GPU. What it does with one: `ptxlab run
+// --engine gpu` (docs/gpu.md).
+#include "gpu/worker_client.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/file.h"
+
+namespace ptxlab::gpu {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A script that sends `frames` one after the other, whatever it is asked, and then runs `last`.
+struct Player {
+  base::TemporaryFolder folder{"ptxlab-worker-test"};
+  WorkerOptions options;
+  Player(const std::vector<std::string>& frames, const std::string& last) {
+    std::string script;
+    for (size_t i = 0; i < frames.size(); ++i) {
+      auto file = folder.path() / std::to_string(i);
+      EXPECT_TRUE(base::write_file(file, frames[i]).empty());
+      script += "cat " + file.string() + "; ";
+    }
+    options.command = {"sh", "-c", script + last};
+    options.start = 2s;
+  }
+  std::string code() const {
+    auto worker = Worker::start(options);
+    return worker ? "started" : worker.findings()[0].code;
+  }
+};
+
+std::string greeting(uint32_t protocol = kProtocol, const std::string& trouble = "") {
+  Hello hello;
+  hello.protocol = protocol;
+  hello.trouble = trouble;
+  hello.device = "fake";
+  return frame(Kind::hello, encode(hello));
+}
+
+std::string answer(Done::End end) {
+  Done done;
+  done.end = end;
+  return frame(Kind::done, encode(done));
+}
+
+TEST(Worker, OnlyAProperGreetingCounts) {
+  EXPECT_EQ(Player({greeting()}, "sleep 30").code(), "started");
+  EXPECT_EQ(Player({greeting(kProtocol + 1)}, "sleep 30").code(), "GPU0003");
+  EXPECT_EQ(Player({}, "echo hello, I am a worker").code(), "GPU0003");
+  EXPECT_EQ(Player({greeting().substr(0, 20)}, "").code(), "GPU0003");
+  EXPECT_EQ(Player({}, "exit 1").code(), "GPU0003");
+  EXPECT_EQ(Player({}, "sleep 30").code(), "GPU0003");
+  EXPECT_EQ(Player({greeting(kProtocol, "no driver")}, "").code(), "GPU0002");
+  WorkerOptions none;
+  none.command = {"/nonexistent/ptxlab-gpu"};
+  EXPECT_EQ(Worker::start(none).findings()[0].code, "GPU0001");
+}
+
+TEST(Worker, AHangACrashAndNonsenseEndThatJobOnly) {
+  Job job;
+  auto hangs = Worker::start(Player({greeting()}, "sleep 30").options);
+  // The scripts are gone with their Player; a worker that is started again then says nothing.
+  ASSERT_TRUE(hangs);
+  auto hung = (*hangs)->run(job, 300ms);
+  ASSERT_FALSE(hung);
+  EXPECT_EQ(hung.findings()[0].code, "GPU0004");
+
+  Player crashes({greeting()}, "head -c 20 >/dev/null; echo out of luck >&2; kill -SEGV $$");
+  auto crashing = Worker::start(crashes.options);
+  ASSERT_TRUE(crashing);
+  for (int again = 0; again < 2; ++again) {  // the second time in a new process
+    auto crashed = (*crashing)->run(job, 5s);
+    ASSERT_FALSE(crashed);
+    EXPECT_EQ(crashed.findings()[0].code, "GPU0005") << crashed.findings()[0].message;
+    EXPECT_NE(crashed.findings()[0].message.find("out of luck"), std::string::npos);
+  }
+
+  Player nonsense({greeting()}, "yes");
+  auto babbling = Worker::start(nonsense.options);
+  ASSERT_TRUE(babbling);
+  EXPECT_EQ((*babbling)->run(job, 5s).findings()[0].code, "GPU0005");
+}
+
+TEST(Worker, AFaultOfTheDeviceIsAnAnswerAndTheNextJobGetsANewWorker) {
+  Player faults({greeting(), answer(Done::End::faulted)}, "sleep 30");
+  auto worker = Worker::start(faults.options);
+  ASSERT_TRUE(worker);
+  for (int again = 0; again < 3; ++again) {
+    auto done = (*worker)->run(Job(), 5s);
+    ASSERT_TRUE(done) << done.findings()[0].message;
+    EXPECT_EQ(done->end, Done::End::faulted);
+  }
+}
+
+TEST(Worker, WithoutAGpuTheRealOneSaysSo) {
+  if (std::filesystem::exists("/dev/nvidiactl")) GTEST_SKIP() << "there is a GPU here";
+  WorkerOptions options;
+  auto worker = Worker::start(options);
+  ASSERT_FALSE(worker);
+  EXPECT_EQ(worker.findings()[0].code, "GPU0002") << worker.findings()[0].message;
+}
+
+}  // namespace
+}  // namespace ptxlab::gpu
