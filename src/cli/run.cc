@@ -16,6 +16,7 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/run_arguments.h"
+#include "cli/run_on_gpu.h"
 #include "launch/plan.h"
 #include "ptx/verifier.h"
 #include "simt/engine.h"
@@ -223,6 +224,8 @@ struct Ran {
   base::Findings findings;
   uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
   bool completed = true, supported = true;
+  std::string engine = "simt";
+  std::string measured;  // on a GPU: where and how long, in place of counts
 };
 
 std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector<RunArgument>& arguments,
@@ -241,8 +244,12 @@ std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector
   return allocations;
 }
 
-Ran run_all(simt::Program& program, const ptx::Module& module, const launch::ResolvedPlan& plan,
-            const std::vector<size_t>& allocations, simt::Memory& memory, const Watch& watch, const Request& request) {
+base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& plan,
+                         const std::vector<size_t>& allocations, simt::Memory& memory, const Watch& watch,
+                         const Request& request) {
+  auto engine = simt::make_simt_engine();
+  auto program = engine->load(module, launch::entries_of(plan));
+  if (!program.ok()) return program.findings();
   simt::RunOptions options;
   options.check = watch.level;
   options.seed = request.seed;
@@ -255,7 +262,7 @@ Ran run_all(simt::Program& program, const ptx::Module& module, const launch::Res
   Ran ran;
   for (uint64_t n = 0; n < request.launches && ran.completed; ++n) {
     for (const auto& launch : plan.launches) {
-      auto report = program.run(launch, allocations, memory, options, observers);
+      auto report = (*program)->run(launch, allocations, memory, options, observers);
       ++ran.launches;
       ran.warp_instructions += report.warp_instructions;
       ran.thread_instructions += report.thread_instructions;
@@ -274,6 +281,27 @@ Ran run_all(simt::Program& program, const ptx::Module& module, const launch::Res
     auto found = remark->of(module, profile);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }
+  return ran;
+}
+
+// The same on a GPU: the results come to lie in `memory`, as if the engine had run.
+base::Result<Ran> on_gpu(const ptx::Module& module, const std::string& source, const launch::ResolvedPlan& plan,
+                         const std::vector<size_t>& allocations, simt::Memory& memory, const Request& request) {
+  std::vector<std::string> contents;
+  for (size_t at : allocations) {
+    const auto& data = memory.allocation(at).data;
+    contents.emplace_back(data.begin(), data.end());
+  }
+  auto run = run_on_gpu(module, source, request.file, plan, contents, request.launches);
+  if (!run) return run.findings();
+  Ran ran;
+  ran.engine = "gpu";
+  ran.findings = run->findings;
+  ran.completed = run->done.end == gpu::Done::End::executed;
+  ran.launches = request.launches * plan.launches.size();
+  ran.measured = fmt::format("{}, code by {}, {:.3f} ms", run->device, run->code, run->done.milliseconds);
+  for (size_t i = 0; i < run->done.contents.size(); ++i)
+    memory.allocation(allocations[i]).data.assign(run->done.contents[i].begin(), run->done.contents[i].end());
   return ran;
 }
 
@@ -372,7 +400,7 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
     }
     print_json({{"schema", "ptxlab.run/1"},
                 {"file", request.file},
-                {"engine", "simt"},
+                {"engine", ran.engine},
                 {"seed", request.seed},
                 {"accepted", true},
                 {"completed", ran.completed},
@@ -390,8 +418,10 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
     const auto& allocation = memory.allocation(allocations[i]);
     print(fmt::format("argument {}:{}\n", buffers.arguments[i], values_text(allocation, argument.type)));
   }
-  print(fmt::format("{}: {} launch{}, {} warp instructions, {} thread instructions, {}\n", request.file, ran.launches,
-                    ran.launches == 1 ? "" : "es", ran.warp_instructions, ran.thread_instructions,
+  std::string counts = ran.measured.empty() ? fmt::format("{} warp instructions, {} thread instructions",
+                                                          ran.warp_instructions, ran.thread_instructions)
+                                            : ran.measured;
+  print(fmt::format("{}: {} launch{}, {}, {}\n", request.file, ran.launches, ran.launches == 1 ? "" : "es", counts,
                     error ? "faulted" : "no error"));
 }
 
@@ -412,12 +442,12 @@ void tell_malformed(const Request& request, const base::Findings& findings, cons
 }
 
 std::optional<int> refuse_engine(const std::string& engine) {
-  if (engine == "simt") return std::nullopt;
-  if (engine == "jit" || engine == "gpu")
+  if (engine == "simt" || engine == "gpu") return std::nullopt;
+  if (engine == "jit")
     return refuse({trouble("CLI0012", fmt::format("the engine '{}' is not in this version", engine),
                            "--engine simt runs on the CPU")},
                   kExitInfrastructure);
-  return refuse("CLI0012", fmt::format("no engine '{}'", engine), "this version has simt only");
+  return refuse("CLI0012", fmt::format("no engine '{}'", engine), "this version has simt and gpu");
 }
 
 std::optional<int> parse(Request& request, Words words) {
@@ -435,7 +465,8 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--cluster", "X[,Y[,Z]]", request.cluster, "CTAs of a cluster; 1 by default");
   options.value("--shared", "BYTES", request.shared, "Dynamic shared memory of a CTA");
   options.value("--plan", "FILE", request.plan, "A launch plan instead of --entry, --grid, --block, --shared");
-  options.value("--engine", "simt|jit|gpu", request.engine, "What executes it; this version has simt");
+  options.value("--engine", "simt|jit|gpu", request.engine,
+                "What executes it: simt on the CPU with every checker, or a GPU; jit is not there yet");
   options.value("--check", "all|none|LIST", request.check, checker_list());
   options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
   options.value("--budget", "N", request.budget, "Thread instructions that a launch may take; then it is stopped");
@@ -472,17 +503,16 @@ int run(Words words) {
   auto plan = request.plan.empty() ? plan_of_options(request, checked.module, *arguments, buffers)
                                    : plan_of_file(request, checked.module, *arguments, buffers);
   if (!plan.ok()) return refuse(plan.findings());
-  auto engine = simt::make_simt_engine();
-  auto program = engine->load(checked.module, launch::entries_of(*plan));
-  if (!program.ok()) {
-    tell_malformed(request, program.findings(), *source);
-    return kExitInfrastructure;
-  }
-
   simt::Memory memory(request.seed);
   auto allocations = allocate(*plan, *arguments, buffers, memory);
-  auto ran = run_all(**program, checked.module, *plan, allocations, memory, *watch, request);
-  if (watch->level == simt::CheckLevel::defined && ran.completed) {
+  auto done = request.engine == "gpu" ? on_gpu(checked.module, *source, *plan, allocations, memory, request)
+                                      : on_cpu(checked.module, *plan, allocations, memory, *watch, request);
+  if (!done.ok()) {
+    tell_malformed(request, done.findings(), *source);
+    return kExitInfrastructure;
+  }
+  Ran& ran = *done;
+  if (ran.engine == "simt" && watch->level == simt::CheckLevel::defined && ran.completed) {
     auto found = undefined_outputs(*plan, allocations, buffers, *arguments, memory);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }

@@ -1,0 +1,85 @@
+#include "cli/run_on_gpu.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+
+#include "gpu/worker_client.h"
+#include "judge/assemblers.h"
+
+namespace ptxlab::cli {
+namespace {
+
+constexpr std::chrono::seconds kLimit(60);
+
+base::Finding finding(const char* code, std::string message, std::string hint) {
+  base::Finding made;
+  made.code = code;
+  made.message = std::move(message);
+  made.hint = std::move(hint);
+  return made;
+}
+
+// sm_90 runs code for sm_90 and sm_90a, and what was made for an older member of its family.
+isa::Target target_for(const ptx::Module& module, uint32_t sm) {
+  isa::Target target = module.target;
+  if (static_cast<uint32_t>(target.sm) != sm) target = {static_cast<uint16_t>(sm), 0};
+  return target;
+}
+
+std::string beyond(const gpu::Overrun& overrun, const launch::ResolvedBuffer& buffer) {
+  auto end = static_cast<int64_t>(buffer.bytes);
+  std::string where = overrun.offset < 0 ? fmt::format("{} bytes before its start", -overrun.offset)
+                                         : fmt::format("{} bytes past its end", overrun.offset - end);
+  return fmt::format("wrote {} bytes beyond '{}' ({} bytes), the first {}", overrun.bytes, buffer.name, buffer.bytes,
+                     where);
+}
+
+}  // namespace
+
+base::Result<GpuRun> run_on_gpu(const ptx::Module& module, const std::string& ptx, const std::string& file,
+                                const launch::ResolvedPlan& plan, const std::vector<std::string>& contents,
+                                uint64_t launches) {
+  auto worker = gpu::Worker::start({});
+  if (!worker) return worker.findings();
+  GpuRun run;
+  run.device = (*worker)->hello().device;
+  run.code = "the driver";
+  gpu::Job job;
+  job.code = ptx;
+  auto assemblers = judge::installed_assemblers();
+  if (const toolchain::Tool* ptxas = assemblers.taking(module.version)) {
+    toolchain::AssembleOptions how;
+    how.target = target_for(module, (*worker)->hello().sm);
+    auto assembled = toolchain::assemble(*ptxas, ptx, file, how);
+    if (!assembled) return assembled.findings();
+    job.code = std::move(assembled->cubin);
+    run.code = "ptxas " + ptxas->version;
+  }
+  job.plan = plan;
+  job.contents = contents;
+  job.contents.resize(plan.buffers.size());
+  job.launches = static_cast<uint32_t>(launches);
+  auto done = (*worker)->run(job, kLimit);
+  if (!done) return done.findings();
+  run.done = std::move(*done);
+  switch (run.done.end) {
+    case gpu::Done::End::executed: break;
+    case gpu::Done::End::refused:
+      return finding("GPU0012", "the driver does not load the code: " + run.done.message,
+                     "'ptxlab doctor' says which PTX it takes");
+    case gpu::Done::End::faulted:
+      run.findings.push_back(finding("GPU0010", "the GPU stopped it: " + run.done.message,
+                                     "run it with --engine simt: the checkers name the line"));
+      break;
+    case gpu::Done::End::out_of_memory:
+    case gpu::Done::End::trouble: return finding("GPU0005", "the GPU worker could not run it: " + run.done.message, "");
+  }
+  for (const auto& overrun : run.done.overruns) {
+    run.findings.push_back(finding("GPU0011", beyond(overrun, plan.buffers.at(overrun.buffer)),
+                                   "run it with --engine simt: the checkers name the line"));
+  }
+  return run;
+}
+
+}  // namespace ptxlab::cli
