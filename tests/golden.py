@@ -156,7 +156,8 @@ def execute(case, program, folder, cache):
     command = [word.replace("{root}", str(ROOT)) for word in case.command[1:]]
     stdin = folder / "stdin"
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GTEST_", "XDG_"))}
-    environment.update(HOME=str(folder / ".home"), XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1")
+    environment.update(HOME=str(folder / ".home"), XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1",
+                           PTXLAB_GPU="none")
     with open(stdin if stdin.exists() else os.devnull, "rb") as source:
         done = subprocess.run([str(program), *command], stdin=source, capture_output=True, cwd=folder,
                               env=environment, timeout=TIMEOUT)

@@ -101,9 +101,9 @@ std::string driver_text(const Driver& found) {
 }
 
 std::string gpu_line() {
-  return gpu_there()
-             ? "an NVIDIA GPU is there, but this version does not use it: the gates execute and time are skipped"
-             : "none; it is not needed: the gates execute and time are skipped, speed is estimated and says so";
+  return gpu_there() ? "an NVIDIA GPU is there: candidates are executed on it too; the gate time is skipped, speed is "
+                       "estimated and says so"
+                     : "none; it is not needed: the gates execute and time are skipped, speed is estimated and says so";
 }
 
 nlohmann::json as_json(const std::vector<Row>& rows) {
@@ -124,7 +124,7 @@ nlohmann::json as_json(const std::vector<Row>& rows) {
   }
   return {{"schema", "ptxlab.doctor/1"}, {"version", PTXLAB_VERSION},
           {"root", root().string()},     {"cores", base::core_count()},
-          {"processor", processor()},    {"gpu", {{"found", gpu_there()}, {"used", false}}},
+          {"processor", processor()},    {"gpu", {{"found", gpu_there()}, {"used", gpu_there()}}},
           {"tools", std::move(list)},    {"ptxas", std::move(assemblers)},
           {"driver", driver_json},       {"searched", toolchain::installed().searched}};
 }

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 
 namespace ptxlab::gpu {
@@ -41,6 +43,9 @@ Talk read_frame(base::Child& child, Kind kind, std::string& payload, base::Child
 }  // namespace
 
 base::Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
+  const char* wanted = std::getenv("PTXLAB_GPU");
+  if (wanted && std::string_view(wanted) == "none")
+    return finding("GPU0002", "PTXLAB_GPU=none: no GPU is used", "all but execute and time works without one");
   std::unique_ptr<Worker> worker(new Worker(options));
   if (worker->options_.command.empty()) worker->options_.command = {beside_this_executable()};
   if (auto failed = worker->greet(); !failed.empty()) return failed;

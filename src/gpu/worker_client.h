@@ -9,6 +9,7 @@
 #include "base/child.h"
 #include "base/result.h"
 #include "gpu/protocol.h"
+#include "gpu/runner.h"
 
 namespace ptxlab::gpu {
 
@@ -17,17 +18,16 @@ struct WorkerOptions {
   std::chrono::milliseconds start{60'000};
 };
 
-class Worker {
+class Worker : public Runner {
  public:
-  // Errors: GPU0001 the worker does not start, GPU0002 there is no GPU to work with, GPU0003 it speaks another protocol or
+  // Errors: GPU0001 the worker does not start, GPU0002 there is no GPU to work with (PTXLAB_GPU=none: there shall be none), GPU0003 it speaks another protocol or
   // none.
   static base::Result<std::unique_ptr<Worker>> start(const WorkerOptions& options);
 
-  const Hello& hello() const { return hello_; }
+  const Hello& hello() const override { return hello_; }
 
-  // One job, at most `limit` long. What the job itself did (refused, faulted) is a Done; errors are those of start(), and
-  // GPU0004 it hung: the limit passed, GPU0005 it died. Both may be the job's doing: ask again in a fresh worker.
-  base::Result<Done> run(const Job& job, std::chrono::milliseconds limit);
+  // Errors: GPU0004, GPU0005 (runner.h), and those of start() where a new process is needed.
+  base::Result<Done> run(const Job& job, std::chrono::milliseconds limit) override;
 
  private:
   explicit Worker(WorkerOptions options) : options_(std::move(options)) {}

@@ -7,10 +7,12 @@
 #include <map>
 #include <mutex>
 
+#include "gpu/worker_client.h"
 #include "judge/answers.h"
 #include "judge/assemble_gate.h"
 #include "judge/emulate_gate.h"
 #include "judge/estimate_timed.h"
+#include "judge/execute_gate.h"
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
 #include "ptx/verifier.h"
@@ -24,7 +26,7 @@ using record::GateStatus;
 using record::OutcomeName;
 
 constexpr std::string_view kLaxForm = "PTX0204";  // the verifier's
-constexpr const char* kNoWorker = "no GPU worker in this version";
+constexpr const char* kNoStopwatch = "this version measures no time on a GPU";
 
 // Made once, by whoever comes first; the others wait for it.
 template <class T>
@@ -91,6 +93,21 @@ struct Judge::State {  // what is kept of tasks
   Kept<Baseline> baselines;
   Kept<PreparedTask> prepared;
   Kept<TimedEstimate> estimates;  // of the baselines
+
+  // One GPU, one candidate at a time.
+  template <class Use>
+  bool with_gpu(Use use) {
+    std::lock_guard lock(gpu_use);
+    if (!gpu) {
+      base::Finding none;
+      none.code = "GPU0002";
+      none.message = "no GPU";
+      gpu.emplace(parts.gpu ? parts.gpu() : base::Result<std::unique_ptr<gpu::Runner>>(none));
+    }
+    return use(*gpu);
+  }
+  std::mutex gpu_use;
+  std::optional<base::Result<std::unique_ptr<gpu::Runner>>> gpu;
 
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
     return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
@@ -222,6 +239,12 @@ class Judgement {
     verdict_.cases = std::move(result.cases);
     verdict_.unexecuted_lines = std::move(result.unexecuted_lines);
     return took(GateName::emulate, result);
+  }
+
+  bool execute(const PreparedTask& prepared, gpu::Runner& runner) {
+    ExecuteResult result =
+        run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_, runner});
+    return took(GateName::execute, result);
   }
 
   // The candidate's time and the baseline's, by the engine's counts. That there is none is a note, not a failure.
@@ -370,8 +393,19 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
       return;
     }
   }
-  judgement.skip(GateName::execute, kNoWorker);
-  judgement.skip(GateName::time, kNoWorker);
+  if (judgement.wants(GateName::execute)) {
+    GateClock clock(judgement.gate(GateName::execute));
+    if (!prepared) {
+      judgement.skip(GateName::execute, first_message(cases.findings()));
+    } else if (!state.with_gpu([&](const base::Result<std::unique_ptr<gpu::Runner>>& gpu) {
+                 if (gpu) return judgement.execute(*prepared, **gpu);
+                 judgement.skip(GateName::execute, first_message(gpu.findings()));
+                 return true;
+               })) {
+      return;
+    }
+  }
+  judgement.skip(GateName::time, kNoStopwatch);
   judgement.passed();
   if (!prepared || prepared->timed.empty() || !judgement.wants(GateName::time)) return;
   judgement.estimate(state.baseline_estimate(task, *baseline, prepared->timed),
@@ -386,6 +420,11 @@ Parts installed_parts() {
   parts.engine = [] { return simt::make_simt_engine(); };
   parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
   parts.assemblers = installed_assemblers();
+  parts.gpu = []() -> base::Result<std::unique_ptr<gpu::Runner>> {
+    auto worker = gpu::Worker::start({});
+    if (!worker) return worker.findings();
+    return std::unique_ptr<gpu::Runner>(std::move(*worker));
+  };
   return parts;
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "gpu/runner.h"
 #include "isa/target.h"
 #include "judge/assemblers.h"
 #include "judge/baseline.h"
@@ -36,6 +37,8 @@ struct Parts {
   std::function<std::unique_ptr<simt::Engine>()> engine;
   std::function<base::Result<std::unique_ptr<task::Oracle>>(const task::Task&)> reference;
   Assemblers assemblers;
+  // A GPU to execute on, asked for when the first candidate gets that far; empty, or an error: there is none, and why.
+  std::function<base::Result<std::unique_ptr<gpu::Runner>>()> gpu;
 };
 Parts installed_parts();
 

@@ -1,0 +1,189 @@
+#include "judge/execute_gate.h"
+
+#include <fmt/format.h>
+
+#include "judge/judge_finding.h"
+
+namespace ptxlab::judge {
+namespace {
+
+using base::Severity;
+using record::GateStatus;
+using record::OutcomeName;
+
+// Poisons differ in every bit, and neither is a small number, 0 or a NaN in any type.
+constexpr uint8_t kPoisons[] = {0xa5, 0x5a};
+// A case takes microseconds on a GPU and its transfer milliseconds: what is still running then never ends.
+constexpr std::chrono::seconds kLimit(20);
+// After this many cases that fault or hang the rest is not run: each may cost the limit and a new worker.
+constexpr size_t kFaultsMost = 2;
+
+// The GPU's own architecture; the suffix of the module where it was written for just this one.
+isa::Target target_on(const gpu::Hello& gpu, const ptx::Module& module) {
+  if (module.target.sm == gpu.sm) return module.target;
+  return {static_cast<uint16_t>(gpu.sm), 0};
+}
+
+class Gate {
+ public:
+  explicit Gate(const ExecuteInput& input) : input_(input) {}
+
+  ExecuteResult run() {
+    if (!make_code()) return std::move(result_);
+    size_t count = input_.prepared.cases.size();
+    for (size_t i = 0; i < count && faulted_ < kFaultsMost && !result_.outcome; ++i) run_case_of(i);
+    if (!result_.outcome) decide(count);
+    return std::move(result_);
+  }
+
+ private:
+  std::string label(size_t i) const { return input_.prepared.cases[i].data.what.label(); }
+
+  bool make_code() {
+    const toolchain::Tool* ptxas = input_.assemblers.taking(input_.module.version);
+    code_ = std::string(input_.ptx);
+    if (!ptxas) return true;
+    toolchain::AssembleOptions how;
+    how.target = target_on(input_.runner.hello(), input_.module);
+    auto assembled = toolchain::assemble(*ptxas, input_.ptx, input_.file, how);
+    if (assembled) {
+      code_ = std::move(assembled->cubin);
+      return true;
+    }
+    result_.status = GateStatus::skipped;
+    result_.reason = fmt::format("it does not assemble for the {} that is here ({}): {}", input_.runner.hello().device,
+                                 how.target.name(), assembled.findings().front().message);
+    return false;
+  }
+
+  gpu::Job job_of(size_t i, uint8_t poison) const {
+    gpu::Job job;
+    job.code = code_;
+    job.plan = input_.plans[i];
+    job.poison = poison;
+    const auto& inputs = input_.prepared.cases[i].data.inputs;
+    for (size_t b = 0; b < job.plan.buffers.size(); ++b) {
+      job.contents.emplace_back();
+      if (b < inputs.size()) job.contents.back().assign(inputs[b].begin(), inputs[b].end());
+    }
+    return job;
+  }
+
+  // A fault, a hang or a dead worker is tried once more, in the fresh worker that it leaves behind: only what happens twice
+  // is the candidate's.
+  std::optional<gpu::Done> ask(const gpu::Job& job, size_t i) {
+    std::string first;
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      auto done = input_.runner.run(job, kLimit);
+      std::string what;
+      if (done && done->end != gpu::Done::End::faulted) {
+        if (attempt > 0) {
+          note(Severity::warning, "JDG0031", fmt::format("case {}: {}; not again in a fresh worker", label(i), first),
+               "a race, uninitialised memory, or trouble of this machine");
+          ++unsteady_;
+        }
+        return std::move(*done);
+      }
+      if (done) {
+        what = done->message;
+      } else if (done.findings().front().code == "GPU0004" || done.findings().front().code == "GPU0005") {
+        what = done.findings().front().message;
+      } else {
+        trouble(done.findings().front().message);
+        return std::nullopt;
+      }
+      if (attempt == 0) first = what;
+    }
+    ++faulted_;
+    note(Severity::error, "JDG0030", fmt::format("case {}: on the GPU: {}", label(i), first),
+         "the CPU engine's checkers name the line where they see it too");
+    if (first_fault_.empty()) first_fault_ = fmt::format("{}: {}", label(i), first);
+    return std::nullopt;
+  }
+
+  void run_case_of(size_t i) {
+    ++ran_;
+    for (uint8_t poison : kPoisons) {
+      gpu::Job job = job_of(i, poison);
+      auto done = ask(job, i);
+      if (!done) return;
+      if (done->end != gpu::Done::End::executed) return trouble(done->message);
+      if (!stayed_inside(*done, job, i)) return;
+      CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*done, job, i));
+      if (verdict.right) continue;
+      ++wrong_;
+      result_.findings.insert(result_.findings.end(), verdict.findings.begin(), verdict.findings.end());
+      if (first_wrong_.empty()) first_wrong_ = fmt::format("{}: {}", label(i), verdict.summary);
+      return;
+    }
+  }
+
+  bool stayed_inside(const gpu::Done& done, const gpu::Job& job, size_t i) {
+    if (done.overruns.empty()) return true;
+    const auto& overrun = done.overruns.front();
+    const auto& buffer = job.plan.buffers.at(overrun.buffer);
+    std::string what = fmt::format("{} bytes written beyond '{}' ({} bytes), the first at {}", overrun.bytes,
+                                   buffer.name, buffer.bytes, overrun.offset);
+    note(Severity::error, "JDG0032", fmt::format("case {}: on the GPU: {}", label(i), what), "");
+    ++faulted_;
+    if (first_fault_.empty()) first_fault_ = fmt::format("{}: {}", label(i), what);
+    return false;
+  }
+
+  CaseRun as_run(const gpu::Done& done, const gpu::Job& job, size_t i) const {
+    CaseRun run;
+    run.completed = true;
+    size_t count = input_.prepared.cases[i].data.binding.buffers.size();
+    run.outputs.resize(count);
+    run.defined.resize(count);  // empty: everywhere
+    for (size_t b = 0; b < count && b < done.contents.size(); ++b) {
+      if (job.plan.buffers[b].role == launch::ResolvedBuffer::Role::in) {
+        if (done.contents[b] != job.contents[b]) run.modified.push_back(job.plan.buffers[b].name);
+      } else {
+        run.outputs[b].assign(done.contents[b].begin(), done.contents[b].end());
+      }
+    }
+    return run;
+  }
+
+  void note(Severity severity, const char* code, std::string message, std::string hint) {
+    result_.findings.push_back(judge_finding(code, severity, std::move(message), std::move(hint)));
+  }
+
+  void trouble(const std::string& why) {
+    result_.status = GateStatus::failed;
+    result_.outcome = OutcomeName::infrastructure;
+    result_.outcome_reason = "the GPU worker: " + why;
+  }
+
+  void decide(size_t count) {
+    std::string of = fmt::format("of {} case{}", count, count == 1 ? "" : "s");
+    if (ran_ < count) of += fmt::format(" ({} not run)", count - ran_);
+    result_.status = faulted_ + wrong_ > 0 ? GateStatus::failed : GateStatus::passed;
+    result_.reason = fmt::format("{} {} right on {}", ran_ - faulted_ - wrong_, of, input_.runner.hello().device);
+    if (faulted_ > 0) {
+      result_.outcome = OutcomeName::faulted;
+      result_.outcome_reason = fmt::format("on the GPU {} {} faulted; the first is {}", faulted_, of, first_fault_);
+    } else if (wrong_ > 0) {
+      result_.outcome = OutcomeName::wrong;
+      result_.outcome_reason =
+          fmt::format("on the GPU {} {} came out wrong; the first is {}", wrong_, of, first_wrong_);
+    } else if (unsteady_ > 0) {
+      result_.status = GateStatus::failed;
+      result_.outcome = OutcomeName::unstable;
+      result_.outcome_reason = fmt::format("on the GPU {} {} faulted at the first try only", unsteady_, of);
+    }
+  }
+
+  const ExecuteInput& input_;
+  std::string code_;
+  ExecuteResult result_;
+  size_t ran_ = 0, faulted_ = 0, wrong_ = 0, unsteady_ = 0;
+  std::string first_fault_, first_wrong_;
+};
+
+}  // namespace
+
+ExecuteResult run_execute_gate(const ExecuteInput& input) { return Gate(input).run(); }
+
+}  // namespace ptxlab::judge
