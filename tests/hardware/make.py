@@ -15,7 +15,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 ROWS = 64  # inputs a form
 BITS = {"pred": 1, "u8": 8, "s8": 8, "u16": 16, "s16": 16, "b16": 16, "f16": 16, "bf16": 16, "e4m3x2": 16, "e5m2x2": 16,
-        "u32": 32, "s32": 32, "b32": 32, "f32": 32, "f16x2": 32, "bf16x2": 32, "u64": 64, "s64": 64, "b64": 64, "f64": 64}
+        "u32": 32, "s32": 32, "b32": 32, "f32": 32, "f16x2": 32, "bf16x2": 32, "u16x2": 32, "s16x2": 32, "u64": 64, "s64": 64, "b64": 64, "f64": 64}
 INTEGERS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
 WIDE = INTEGERS[2:]
 ROUNDINGS = ["rn", "rz", "rm", "rp"]
@@ -196,6 +196,48 @@ def comparison_forms():
             yield f"slct.{t}.{selector}", t, t, t, selector
 
 
+def later_forms():
+    """Added after the first recording; new ones go to the end, so that the answers before them stay good."""
+    for t in ["f16x2", "bf16x2"]:
+        for op in ORDERED + UNORDERED:
+            yield f"set.{op}.{t}.{t}", t, t, t
+            yield f"set.{op}.u32.{t}", "u32", t, t
+    for op in ORDERED:
+        for d, s in [("f16", "f16"), ("f16", "s32"), ("f16", "f32"), ("u16", "f16"), ("s32", "f16"), ("bf16", "bf16"), ("u16", "bf16"),
+                     ("bf16", "f32"), ("bf16", "u32")]:
+            yield f"set.{op}.{d}.{s}", d, s, s
+        yield f"setp.{op}.ftz.f16", "pred", "f16", "f16"
+    for t in ["f16", "f16x2", "bf16", "bf16x2"]:
+        for how in ["", ".relu"]:
+            yield f"fma.rn.oob{how}.{t}", t, t, t, t
+        for op in ["min", "max"]:
+            for how in [".xorsign.abs"]:
+                yield f"{op}{how}.{t}", t, t, t
+    for op in ["min", "max"]:
+        for t in ["u16x2", "s16x2", "s16x2.relu"]:
+            kind, _, relu = t.partition(".")
+            yield f"{op}{'.' + relu if relu else ''}.{kind}", kind, kind, kind
+        yield f"{op}.relu.s32", "s32", "s32", "s32"
+    for t in ["u16x2", "s16x2"]:
+        yield f"add.{t}", t, t, t
+    for t in ["u16", "s16"]:
+        yield f"cvt.pack.sat.{t}.s32", "b32", "s32", "s32"
+    for t in ["u8", "s8", "u4", "s4", "u2", "s2"]:
+        yield f"cvt.pack.sat.{t}.s32.b32", "b32", "s32", "s32", "b32"
+    for d in ["f16", "bf16", "f16x2", "bf16x2"]:
+        for how in [".rn.relu", ".rz.relu", ".rn.satfinite", ".rz.relu.satfinite"]:
+            yield f"cvt{how}.{d}.f32", d, "f32", *(["f32"] if d.endswith("x2") else [])
+    yield "cvt.rna.satfinite.tf32.f32", "b32", "f32"
+    for r in ROUNDINGS:
+        for d, s in [("f16", "f64"), ("bf16", "f64"), ("f16", "bf16"), ("bf16", "f16"), ("bf16", "f32")]:
+            yield f"cvt.{r}.{d}.{s}", d, s
+    for t in ["f16x2", "bf16x2"]:
+        yield f"ex2.approx{'' if t[0] == 'f' else '.ftz'}.{t}", t, t
+        yield f"tanh.approx.{t}", t, t
+    for form in ["rcp.approx.ftz.f64", "rsqrt.approx.f64", "rsqrt.approx.ftz.f64"]:
+        yield form, "f64", "f64"
+
+
 # A carry passes from the first line to the second; the result is both halves.
 CARRIES = {
     "add.cc.u32": (["u32", "u32"], "add.cc.u32 %lo, {0}, {1}; addc.u32 %hi, {0}, 0;"),
@@ -210,7 +252,9 @@ def all_forms():
     forms = []
     for part in [integer_forms(), float_forms(), conversion_forms(), comparison_forms()]:
         forms += [(text, d, list(sources)) for text, d, *sources in part if text not in REFUSED]
-    return forms + [(text, "b64", sources) for text, (sources, _) in CARRIES.items()]
+    forms += [(text, "b64", sources) for text, (sources, _) in CARRIES.items()]
+    known = {text for text, *_ in forms}
+    return forms + [(text, d, list(sources)) for text, d, *sources in later_forms() if text not in known]
 
 
 # --- inputs ---------------------------------------------------------------------------------------------------------------
