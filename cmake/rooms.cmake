@@ -96,6 +96,7 @@ function(ptxlab_add_tests)
   foreach(script IN LISTS scripts)
     get_filename_component(name ${script} NAME_WE)
     add_test(NAME ${name} COMMAND ${Python3_EXECUTABLE} ${script})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT "PTXLAB_PROGRAM=$<TARGET_FILE:ptxlab>")
   endforeach()
   add_test(NAME golden COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/tests/golden.py
            --program $<TARGET_FILE:ptxlab> --results ${CMAKE_BINARY_DIR}/results/golden.xml)
