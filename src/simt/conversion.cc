@@ -187,13 +187,14 @@ void convert_pair(const Op& op, const Registers& r, LaneMask active) {
 bool scalar_number(Type type) { return isa::is_integer(type) || type == Type::f64 || format_of(type).has_value(); }
 
 void convert_packed(const Op& op, const Registers& r, LaneMask active) {
-  Type type = op.modifiers->type;
-  int bits = isa::bits_of(type);
+  const Modifiers& m = *op.modifiers;
+  int bits = m.packed_bits ? m.packed_bits : isa::bits_of(m.type);
+  Range range = m.packed_bits ? (m.packed_signed ? Range{-2, 1} : Range{0, 3}) : range_of(m.type);
   const auto *a = lanes<uint32_t>(r, op.a), *b = lanes<uint32_t>(r, op.b), *c = lanes<uint32_t>(r, op.c);
   for (int l = 0; l < kLanes; ++l) {
     if (!(active >> l & 1)) continue;
     auto half = [&](uint32_t x) {
-      return static_cast<uint64_t>(clamped(static_cast<int32_t>(x), range_of(type))) & low_bits(bits);
+      return static_cast<uint64_t>(clamped(static_cast<int32_t>(x), range)) & low_bits(bits);
     };
     uint64_t above = bits < 16 ? uint64_t{c[l]} << (2 * bits) : 0;
     set_value(r, op.d, false, l, above | half(a[l]) << bits | half(b[l]));

@@ -418,6 +418,8 @@ void FunctionDecoder::finish(const isa::Form& form, Op& op) {
     op.offset = m.relation;
     op.mode = static_cast<uint8_t>(m.combine);
     if (opcode == "set") op.list = truth_of(m);
+  } else if (opcode == "lop3") {
+    op.mode = static_cast<uint8_t>(m.combine);
   } else if (opcode == "and" || opcode == "or") {
     op.mode = static_cast<uint8_t>(opcode == "and" ? Combine::conjunction : Combine::disjunction);
   } else if (opcode == "prmt" || opcode == "testp") {
@@ -509,7 +511,9 @@ bool FunctionDecoder::call(const ptx::Instruction& in, Op& op) {
   for (int which = 0; which < 2; ++which) {
     if (!lists[which]) continue;
     auto& values = which ? call.arguments : call.results;
-    const auto& formal = call.indirect ? formals_of(*declared, which != 0) : which ? callee->parameters : callee->results;
+    const auto& formal = call.indirect ? formals_of(*declared, which != 0)
+                         : which       ? callee->parameters
+                                       : callee->results;
     for (size_t i = 0; i < lists[which]->elements.size(); ++i) {
       const Operand& operand = lists[which]->elements[i];
       Call::Value value;
@@ -560,10 +564,7 @@ bool FunctionDecoder::instruction(const ptx::Instruction& in, Op& op) {
   op.space = m.space == isa::Space::shared_cluster ? isa::Space::shared : m.space;  // clusters have one CTA
   if (unpacks || clock || moves_pair) {
     op.kind = OpKind::step;
-    op.step = find(control_bindings(), unpacks      ? "mov{}"
-                                       : moves_pair ? "mov128"
-                                                    : "mov%clock")
-                  ->select(in.form, m, op);
+    op.step = find(control_bindings(), unpacks ? "mov{}" : moves_pair ? "mov128" : "mov%clock")->select(in.form, m, op);
   } else if (row.opcode == "bra") {
     op.kind = OpKind::branch;
   } else if (!bind(in.form, m, op)) {

@@ -163,8 +163,7 @@ void compare_halves(const Op& op, const Registers& r, LaneMask active) {
   LaneMask c_undefined = r.taint[op.c], c = predicate(r, op.c) ^ (op.negate_c ? kAllLanes : 0), undefined[2] = {};
   for (int l = 0; l < kLanes; ++l) {
     uint64_t any = shadow_of(r, op.a, false, l) | shadow_of(r, op.b, false, l);
-    for (int half = 0; half < 2; ++half)
-      undefined[half] |= LaneMask{(any >> (16 * half) & 0xffff) != 0} << l;
+    for (int half = 0; half < 2; ++half) undefined[half] |= LaneMask{(any >> (16 * half) & 0xffff) != 0} << l;
   }
   uint32_t origin = origin_of(r, {op.a, op.b, op.c}, active);
   for (int half = 0; half < 2; ++half) {

@@ -26,9 +26,10 @@ Batches all_forms(size_t each) {
       isa::Setting setting = isa::setting_for(form.gate(), kNewest, 90);
       auto& [where, lines] = batches[{setting.version, setting.target.name()}];
       where = setting;
-      for (isa::OperandStyle style : {isa::OperandStyle{}, isa::OperandStyle{.optional = false}, isa::OperandStyle{.sink = true},
-                                      isa::OperandStyle{.negate = true}})
-        if (std::string text = isa::instruction_text(form, style); !text.empty() && (lines.empty() || lines.back() != text))
+      for (isa::OperandStyle style : {isa::OperandStyle{}, isa::OperandStyle{.optional = false},
+                                      isa::OperandStyle{.sink = true}, isa::OperandStyle{.negate = true}})
+        if (std::string text = isa::instruction_text(form, style);
+            !text.empty() && (lines.empty() || lines.back() != text))
           lines.push_back(text);
     }
   }
@@ -96,7 +97,8 @@ TEST(Forms, WhatIsNotExecutedIsNamed) {
     }
   }
   for (const auto& [opcode, line] : surprises) ADD_FAILURE() << line;
-  for (std::string_view name : kNotExecuted) EXPECT_GT(named[name], 0u) << name << " is executed: take it from the list";
+  for (std::string_view name : kNotExecuted)
+    EXPECT_GT(named[name], 0u) << name << " is executed: take it from the list";
 }
 
 }  // namespace

@@ -246,7 +246,8 @@ bool Machine::call_by_address(Context& context, const Op& op, const Call& call, 
 }
 
 // Moves the lanes into `code`, as a split of their own unless they are all that the current one has.
-bool Machine::call_into(Context& context, const Op& op, const Call& call, const Code& code, uint32_t pc, LaneMask active) {
+bool Machine::call_into(Context& context, const Op& op, const Call& call, const Code& code, uint32_t pc,
+                        LaneMask active) {
   if (context.frame.depth + 1 >= kMaxCallDepth) {
     report(
         "RUN0019", base::Severity::error, context, op, active,
@@ -306,8 +307,9 @@ Flow Machine::allocate_stack(Context& context, const Op& op, LaneMask active) {
     uint64_t size = value_of(r, op.a, op.a_wide, l);
     frame.dynamic[static_cast<size_t>(l)] = static_cast<uint32_t>(starts[l] + size - base);
     if (context.defined)
-      std::memset(context.warp.stack_defined.data() + static_cast<uint64_t>(l) * context.warp.stack_capacity + starts[l], 0,
-                  size);
+      std::memset(
+          context.warp.stack_defined.data() + static_cast<uint64_t>(l) * context.warp.stack_capacity + starts[l], 0,
+          size);
     set_value(r, op.d, op.d_wide, l, starts[l]);
   }
   r.taint[op.d] &= ~active;

@@ -260,8 +260,7 @@ std::string Machine::describe(const Context& context, isa::Space space, uint64_t
     case isa::Space::shared: return window("CTA's shared memory", shared_bytes_);
     case isa::Space::param: return window("kernel's parameters", parameters_.size());
     case isa::Space::local:
-    case isa::Space::param_func:
-      return window("thread's local memory", context.frame.local_end());
+    case isa::Space::param_func: return window("thread's local memory", context.frame.local_end());
     default: break;
   }
   return address >= kVariableBase && variables_.memory.count() ? variables_.memory.describe(address, bytes)

@@ -41,6 +41,8 @@ constexpr Word kWords[] = {
     {".clamp", [](Modifiers& m) { m.wrap = false; }},
     {".l", [](Modifiers& m) { m.left = true; }},
     {".r", [](Modifiers& m) { m.left = false; }},
+    {".u2", [](Modifiers& m) { m.packed_bits = 2; }},
+    {".s2", [](Modifiers& m) { m.packed_bits = 2, m.packed_signed = true; }},
     {".pack", [](Modifiers& m) { m.pack = true; }},
     {".shiftamt", [](Modifiers& m) { m.shift_amount = true; }},
 };

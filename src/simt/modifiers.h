@@ -31,8 +31,10 @@ struct Modifiers {
   bool nan = false, xorsign = false, absolute = false, carry_out = false, oob = false;
   bool pack = false;                                      // cvt.pack
   bool wrap = false, left = false, shift_amount = false;  // shf, bfind
-  uint8_t sources = 0;                                    // operands of the row that are read
-  bool d_wide = false, a_wide = false;                    // registers of 64 bits as first destination, first source
+  uint8_t packed_bits = 0;                                // cvt.pack to .u2 and .s2, which are no types of registers
+  bool packed_signed = false;
+  uint8_t sources = 0;                  // operands of the row that are read
+  bool d_wide = false, a_wide = false;  // registers of 64 bits as first destination, first source
   // A modifier that changes a result and that no field here stands for: only handlers that look for it may take it.
   bool other = false;
 };

@@ -51,7 +51,23 @@ uint64_t integer_to_float(const Operation& op, uint64_t a, Type to, Type from) {
   return from_integer(negative, negative ? 0 - raw : raw, format_of(to), mode_of(op));
 }
 
+// ue8m0 is the exponent field of an f32, and all ones NaN; 2^-127 is an f32's denormal.
+uint64_t power_to_float(uint64_t a, Type to) {
+  const uint64_t single = a == 0xff ? canonical_nan(base::kF32) : a == 0 ? 0x00400000 : a << 23;
+  return convert(single, base::kF32, format_of(to), {});
+}
+uint64_t float_to_power(const Operation& op, uint64_t a, Type from) {
+  const uint64_t single = convert(a, format_of(from), base::kF32, {}) & 0x7fffffff;
+  uint64_t out = single >> 23;
+  if (single > 0x7f800000) return 0xff;
+  const bool more = (single & 0x7fffff) != 0 && single > 0x00400000;
+  if (op.has("rp") && more) ++out;
+  return op.has("satfinite") && out == 0xff ? 0xfe : out;
+}
+
 uint64_t float_to_float(const Operation& op, uint64_t a, Type to, Type from) {
+  if (from == Type::ue8m0) return power_to_float(a, to);
+  if (to == Type::ue8m0) return float_to_power(op, a, from);
   const Format from_format = format_of(from), to_format = format_of(to);
   if (op.has("ftz") && isa::info(from).element == Type::f32) a = flush(a, from_format);
   Mode mode = mode_of(op);
@@ -86,9 +102,14 @@ bool packed(const Operation& op, Values& v, Type to, Type from) {
 // cvt.pack.sat.to.s32 d, a, b: two saturated values, a above b; with .b32 above c's low part.
 bool packing(const Operation& op, Values& v) {
   const Type to = op.type(0), from = op.type(1);
-  const int width = isa::bits_of(to);
-  const uint64_t a = integer_to_integer(op, v.in[0], to, from) & mask(width);
-  const uint64_t b = integer_to_integer(op, v.in[1], to, from) & mask(width);
+  const bool two_bits = op.has("u2") || op.has("s2");
+  const int width = two_bits ? 2 : isa::bits_of(to);
+  auto saturated = [&](uint64_t in) {
+    if (!two_bits) return integer_to_integer(op, in, to, from) & mask(width);
+    const int64_t low = op.has("s2") ? -2 : 0, high = op.has("s2") ? 1 : 3;
+    return static_cast<uint64_t>(std::clamp(sign_extended(in, 32), low, high)) & mask(width);
+  };
+  const uint64_t a = saturated(v.in[0]), b = saturated(v.in[1]);
   v.out = a << width | b;
   if (v.sources == 3) v.out |= v.in[2] << (2 * width);
   v.out &= mask(32);

@@ -28,27 +28,26 @@ Cta::Cta(const ptx::Module& module, const ptx::Function& entry, const launch::Re
   }
 }
 
-void Cta::run(const Options& options, Outcome& outcome) {
-  bool progress = true;
-  while (progress) {
-    progress = false;
-    for (Thread& thread : threads_) {
-      for (uint32_t i = 0; i < options.slice && thread.state == Thread::State::running; ++i) {
-        step(thread);
-        progress = true;
-        if (++outcome.thread_instructions > options.budget) problem(thread, "over the budget of instructions");
-        if (!problem_.empty()) break;
-      }
+bool Cta::advance(const Options& options, Outcome& outcome) {
+  bool progress = false;
+  for (Thread& thread : threads_) {
+    for (uint32_t i = 0; i < options.slice && thread.state == Thread::State::running; ++i) {
+      step(thread);
+      progress = true;
+      if (++outcome.thread_instructions > options.budget) problem(thread, "over the budget of instructions");
       if (!problem_.empty()) break;
     }
-    if (problem_.empty()) progress |= resolve_warps();
-    if (problem_.empty()) progress |= resolve_barriers();
-    if (!problem_.empty()) {
-      outcome.problem = problem_;
-      outcome.line = problem_line_;
-      return;
-    }
+    if (!problem_.empty()) break;
   }
+  if (problem_.empty()) progress |= resolve_warps();
+  if (problem_.empty()) progress |= resolve_barriers();
+  if (problem_.empty()) return progress;
+  outcome.problem = problem_;
+  outcome.line = problem_line_;
+  return false;
+}
+
+void Cta::expect_ended(Outcome& outcome) const {
   for (const Thread& thread : threads_) {
     if (thread.state == Thread::State::ended) continue;
     outcome.problem = "deadlock";
@@ -298,6 +297,11 @@ static Type source_type(const Operation& op, size_t n) {
   const Type type = op.type();
   const std::string& name = op.name;
   if (name == "cvt") return op.has("pack") && n == 2 ? Type::b32 : op.type(op.types.size() >= 2 ? 1 : 0);
+  if ((name == "add" || name == "sub" || name == "fma") && op.types.size() == 2 && isa::is_float(type))
+    return n == (name == "fma" ? 2u : 1u) ? type : op.type(1);
+  if (name == "dp4a" || name == "dp2a") return Type::b32;
+  if (name == "fns") return Type::b32;
+  if (name == "lop3" && n == 4) return Type::pred;
   if (name == "setp") return n == 2 ? Type::pred : type;
   if (name == "set") return n == 2 ? Type::pred : op.type(1);
   if (name == "selp") return n == 2 ? Type::pred : type;

@@ -55,8 +55,10 @@ class Cta {
   Cta(const ptx::Module& module, const ptx::Function& entry, const launch::ResolvedLaunch& launch, const Layout& layout,
       const std::vector<std::vector<uint8_t>>& parameters, simt::Memory& memory, simt::Memory& variables,
       launch::Dim3 id);
-  // Runs to the end of all threads or to the first problem.
-  void run(const Options& options, Outcome& outcome);
+  // Gives each thread a turn. False where none could do anything, or where there was a problem.
+  bool advance(const Options& options, Outcome& outcome);
+  // A problem where threads are left that can never go on.
+  void expect_ended(Outcome& outcome) const;
 
  private:
   struct BarrierArrival {
@@ -94,6 +96,7 @@ class Cta {
   Place parameter_place(Thread& thread, const ptx::Operand& operand, uint64_t bytes);
   Place place_at(Thread& thread, isa::Space space, uint64_t address, uint64_t bytes, bool writes);
 
+  size_t threads_of_whole_warps(const std::vector<BarrierArrival>& arrivals) const;
   bool resolve_barriers();
   bool resolve_warps();
   bool resolve_warp(uint32_t warp, Thread& first);

@@ -79,6 +79,9 @@ Bits divide_approximately(Bits a, Bits b, Format f, Mode mode) {
   return absolute >= 0x7f800000 ? canonical_nan(f) : (a ^ b) & sign_bit(f);
 }
 
+// The NaN that tensor copies leave outside makes a fused product +0.
+bool out_of_bounds(const Operation& op, Bits a, Bits b) { return op.has("oob") && (a == 0x7ff7 || b == 0x7ff7); }
+
 bool one_lane(const Operation& op, Values& v, Format f) {
   const Mode mode = mode_of(op);
   const Bits a = v.in[0] & (2 * sign_bit(f) - 1), b = v.in[1] & (2 * sign_bit(f) - 1),
@@ -93,6 +96,8 @@ bool one_lane(const Operation& op, Values& v, Format f) {
     v.out = add(a, is_nan(b, f) ? b : negated(b), f, mode);
   else if (n == "mul")
     v.out = multiply(a, b, f, mode);
+  else if (n == "fma" && out_of_bounds(op, a, b))
+    v.out = 0;
   else if (n == "fma" || n == "mad")
     v.out = fused_multiply_add(a, b, c, f, mode);
   else if (n == "div")
@@ -102,8 +107,9 @@ bool one_lane(const Operation& op, Values& v, Format f) {
   else if (n == "sqrt" && !approx)
     v.out = square_root(a, f, mode);
   else if (n == "min" || n == "max") {
-    v.out = minimum_or_maximum(op, a, b, f);
-    if (v.sources == 3) v.out = minimum_or_maximum(op, v.out, c, f);
+    const Bits keep = op.has("abs") && !op.has("xorsign") ? sign_bit(f) - 1 : 2 * sign_bit(f) - 1;
+    v.out = minimum_or_maximum(op, a & keep, b & keep, f);
+    if (v.sources == 3) v.out = minimum_or_maximum(op, v.out, c & keep, f);
   } else if (n == "abs" || n == "neg") {
     const Bits x = op.has("ftz") ? flush(a, f) : a;
     v.out = is_nan(x, f) ? canonical_nan(f) : n == "abs" ? x & ~sign_bit(f) : negated(x);
@@ -126,6 +132,9 @@ Format format_of(Type type) {
     case Type::f64: return kF64;
     case Type::e4m3: return base::kE4m3;
     case Type::e5m2: return base::kE5m2;
+    case Type::e3m2: return base::kE3m2;
+    case Type::e2m3: return base::kE2m3;
+    case Type::e2m1: return base::kE2m1;
     default: return base::kF32;
   }
 }
@@ -147,6 +156,10 @@ bool float_operation(const Operation& op, Values& v) {
   if (!isa::is_float(type)) return false;
   const isa::TypeInfo& info = isa::info(type);
   const Format f = format_of(type);
+  if (type == Type::f32 && op.types.size() == 2) {  // halves, and an f32 last
+    for (int i = 0; i + 1 < v.sources; ++i)
+      v.in[static_cast<size_t>(i)] = convert(v.in[static_cast<size_t>(i)], format_of(op.type(1)), f, {});
+  }
   if (info.lanes == 1) return one_lane(op, v, f);
   const int width = info.bits / info.lanes;
   uint64_t out = 0;

@@ -1,7 +1,11 @@
 #include "forms.h"
 
+#include <algorithm>
 #include <bit>
 #include <cassert>
+#include <set>
+
+#include "isa/enumerate.h"
 
 namespace ptxlab::twin {
 namespace {
@@ -217,6 +221,11 @@ Register register_of(char letter) {
     case 'f': return {"%f", "f32", 32};
     case 'd': return {"%d", "f64", 64};
     case 'p': return {"%p", "pred", 1};
+    case 'o': return {"%oct", "b8", 8};
+    case 'x': return {"%x", "b16", 16};
+    case 'y': return {"%y", "b32", 32};
+    case 'z': return {"%z", "b64", 64};
+    case 'F': return {"%ff", "b64", 64};
     default: assert(false); return {"", "", 0};
   }
 }
@@ -299,6 +308,11 @@ uint64_t some_value(char letter, base::Random& random) {
     case 'f': return some_float(random);
     case 'd': return some_double(random);
     case 'p': return random.below(2);
+    case 'o': return random.below(256);
+    case 'x': return random.below(4) ? 1 + random.below(0xffff) : 1 + random.below(3);
+    case 'y': return random.below(4) ? 1 + random.below(0xffffffff) : 0xffffffff - random.below(3);
+    case 'z': return random.below(4) ? random.next() | 1 : ~random.below(3);
+    case 'F': return some_float(random) << 32 | some_float(random);
     default: return 0;
   }
 }
@@ -335,6 +349,70 @@ std::vector<std::string> expand(std::string_view pattern) {
   return out;
 }
 
+bool computes(const isa::Row& row) {
+  const isa::Effects& e = row.effects;
+  if (e.loads || e.stores || e.atomic || e.barrier || e.warp_sync || e.fence || e.branch || e.call || e.ends_thread ||
+      e.async || e.timing || row.operands.empty() || !row.operands[0].destination)
+    return false;
+  for (const isa::OperandSpec& operand : row.operands)
+    if (operand.shape == isa::Shape::address || operand.shape == isa::Shape::vector) return false;
+  constexpr std::string_view kOnlySeem[] = {
+      "mov",     "mapa",         "getctarank", "isspacep", "cvta", "stacksave", "stackrestore",          "alloca",
+      "pmevent", "createpolicy", "addc",       "subc",     "madc", "istypep",   "mbarrier.pending_count"};
+  if (std::find(std::begin(kOnlySeem), std::end(kOnlySeem), row.opcode) != std::end(kOnlySeem)) return false;
+  if (row.syntax.starts_with("cvt.rs") || row.opcode.starts_with("clusterlaunch")) return false;  // not executed
+  bool approximates_double = e.approximate && row.syntax.find(".f64") != std::string_view::npos;
+  bool carries = row.syntax.find(".cc") != std::string_view::npos;
+  return !approximates_double && !carries;
+}
+
+namespace {
+
+// The letter of a register of this type.
+char letter_of(isa::Type type) {
+  switch (type) {
+    case isa::Type::f16: return 'e';
+    case isa::Type::f16x2: return 'E';
+    case isa::Type::bf16: return 'k';
+    case isa::Type::bf16x2: return 'K';
+    case isa::Type::f32: return 'f';
+    case isa::Type::f32x2: return 'F';
+    case isa::Type::f64: return 'd';
+    case isa::Type::pred: return 'p';
+    default: break;
+  }
+  switch (isa::bits_of(type)) {
+    case 8: return 'o';
+    case 16: return 'h';
+    case 64: return 'q';
+    default: return 'r';
+  }
+}
+
+Instruction instruction_of(const isa::Form& form) {
+  Instruction out;
+  const isa::Row& row = *form.row;
+  const std::string written = isa::instruction_text(form);
+  out.text = written.substr(0, written.find(' '));
+  const bool divides = row.opcode == "div" || row.opcode == "rem";
+  std::string separator = " ";
+  for (size_t i = 0; i < row.operands.size(); ++i) {
+    const isa::OperandSpec& spec = row.operands[i];
+    char letter = letter_of(form.operand_type(static_cast<int>(i)));
+    if (spec.shape == isa::Shape::predicate) letter = 'p';
+    if (spec.shape == isa::Shape::immediate) letter = 'c';
+    if (divides && i == 2 && !isa::is_float(form.type())) letter = letter == 'h' ? 'x' : letter == 'r' ? 'y' : 'z';
+    if (spec.pair) letter = letter == 'p' ? 'Q' : 'L', ++i;
+    if (spec.destination) out.result = letter;
+    out.text += separator + letter;
+    separator = ", ";
+  }
+  out.near = row.effects.approximate;
+  return out;
+}
+
+}  // namespace
+
 std::vector<Instruction> all_instructions() {
   std::vector<Instruction> out;
   for (std::string_view pattern : kPatterns) {
@@ -346,6 +424,15 @@ std::vector<Instruction> all_instructions() {
       if (instruction.result == ' ')
         instruction.result = instruction.text[instruction.text.find_last_of(' ', instruction.text.find(',')) + 1];
       out.push_back(instruction);
+    }
+  }
+  std::set<std::string> known;
+  for (const Instruction& i : out) known.insert(i.text.substr(0, i.text.find(' ')));
+  for (const isa::Row& row : isa::rows()) {
+    if (!computes(row)) continue;
+    for (const isa::Form& form : isa::forms_of(row, 4000)) {
+      Instruction instruction = instruction_of(form);
+      if (known.insert(instruction.text.substr(0, instruction.text.find(' '))).second) out.push_back(instruction);
     }
   }
   return out;
@@ -380,8 +467,10 @@ Generated generate(const std::vector<Instruction>& instructions, base::Random& r
       if (c == ',' || c == ' ') {
         text += c;
       } else if (first) {
-        destination = register_of(c).prefix + std::to_string(kSlots + n);
+        const std::string number = std::to_string(kSlots + n);
+        destination = register_of(c == 'Q' ? 'p' : c == 'L' ? 'r' : c).prefix + number;
         text += destination;
+        if (c == 'Q' || c == 'L') text += "|%second" + number;
         first = false;
       } else if (c == 'c') {
         text += std::to_string(random.below(256));
@@ -396,7 +485,11 @@ Generated generate(const std::vector<Instruction>& instructions, base::Random& r
     body += text + ";\n";
     const char letter = instruction.result;
     const std::string place = "[%out+" + std::to_string(size_t{n} * kThreads * kInputBytes) + "]";
-    if (letter == 'p') {
+    if (letter == 'Q' || letter == 'L') {
+      body += "selp.b32 %tmp, 1, 0, %second" + std::to_string(kSlots + n) + ";\n";
+      if (letter == 'Q') body += "selp.b32 %t, 1, 0, " + destination + ";\n";
+      body += "mov.b64 %at, {" + (letter == 'Q' ? "%t" : destination) + ", %tmp};\nst.global.b64 " + place + ", %at;\n";
+    } else if (letter == 'p') {
       body += "selp.b32 %tmp, 1, 0, " + destination + ";\nst.global.b32 " + place + ", %tmp;\n";
     } else {
       body += "st.global." + std::string(register_of(letter).type) + " " + place + ", " + destination + ";\n";
@@ -404,8 +497,9 @@ Generated generate(const std::vector<Instruction>& instructions, base::Random& r
     if (letter == 'h' || letter == 'r' || letter == 'q' || letter == 'p')
       earlier[static_cast<size_t>(letter)].push_back(destination);
   }
-  out.text = ".version 8.6\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n";
-  out.text += ".reg .b64 %in, %out, %at;\n.reg .b32 %tmp, %t;\n";
+  out.text = ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry k(.param .u64 in, .param .u64 out)\n{\n";
+  out.text +=
+      ".reg .b64 %in, %out, %at;\n.reg .b32 %tmp, %t;\n.reg .pred %second<" + std::to_string(kSlots + count) + ">;\n";
   for (char letter : kLetters) {
     const Register r = register_of(letter);
     out.text += ".reg ." + std::string(r.type) + " " + r.prefix + "<" + std::to_string(kSlots + count) + ">;\n";

@@ -7,14 +7,17 @@
 #include <vector>
 
 #include "base/random.h"
+#include "isa/table.h"
 
 namespace ptxlab::twin {
 
 // A pattern is an instruction whose modifiers may be alternatives, "add{.rn,.rz}{,.ftz}.f32 f, f, f", and whose
 // operands are letters that say which register and which values:
 //   h 16-bit integer, r 32-bit integer, q 64-bit integer, s 32-bit shift amount or position, b 32-bit small number,
-//   e f16, k bf16 (16-bit registers), E f16x2, K bf16x2 (32-bit registers), f f32, d f64, p predicate, c 8-bit table or
-//   selector as an immediate. A leading ~ says that the result is compared within one unit in the last place.
+//   o 8-bit integer, x y z integers of 16, 32, 64 bits that are not 0, e f16, k bf16 (16-bit registers), E f16x2,
+//   K bf16x2 (32-bit registers), F f32x2 (64-bit registers), f f32, d f64, p predicate, c 8-bit table or selector as an
+//   immediate; as results only: R any 32 bits, Q a pair of predicates, L a pair of a 32-bit integer and a predicate.
+// A leading ~ says that the result is compared within one unit in the last place.
 std::vector<std::string_view> patterns();
 // The alternatives written out.
 std::vector<std::string> expand(std::string_view pattern);
@@ -24,11 +27,15 @@ struct Instruction {
   char result = 'r';  // letter of the first operand
   bool near = false;  // within one unit
 };
+// The patterns', then every computing form of the table that no pattern writes.
 std::vector<Instruction> all_instructions();
+// A row that reads registers and constants and writes registers, and nothing else; without those that only look so: what
+// depends on an address or on the stack, what has no result, and approximations that the twin does not make.
+bool computes(const isa::Row& row);
 
 inline constexpr uint32_t kThreads = 128;
 inline constexpr uint32_t kSlots = 4;  // input registers of each letter
-inline constexpr std::string_view kLetters = "hrqsbekEKfdp";
+inline constexpr std::string_view kLetters = "hrqsbekEKfdpoxyzF";
 inline constexpr uint32_t kInputBytes = 8;  // each input value has eight bytes in the buffer, each result too
 
 struct Generated {

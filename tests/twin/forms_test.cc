@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness.h"
 #include "ptx/verifier.h"
 
@@ -11,7 +13,7 @@ namespace {
 
 TEST(Forms, Expand) {
   EXPECT_EQ(expand("add{.rn,}{.ftz}.f32 f"), (std::vector<std::string>{"add.rn.ftz.f32 f", "add.ftz.f32 f"}));
-  EXPECT_GT(all_instructions().size(), 800u);
+  EXPECT_GT(all_instructions().size(), 5000u);
 }
 
 TEST(Forms, TheVerifierAcceptsThemAll) {
@@ -23,10 +25,13 @@ TEST(Forms, TheVerifierAcceptsThemAll) {
 
 TEST(Forms, TheTwinKnowsThemAll) {
   base::Random random(2);
-  for (const Instruction& instruction : all_instructions()) {
-    const Generated generated = generate({instruction}, random, false);
-    std::vector<Argument> arguments{buffer(inputs(random)), zeros(size_t{kThreads} * kInputBytes)};
-    EXPECT_EQ(run_twin(generated.text, {1, 1, 1}, {4, 1, 1}, arguments), "") << generated.written[0];
+  const std::vector<Instruction> all = all_instructions();
+  for (size_t at = 0; at < all.size(); at += 40) {
+    const std::vector<Instruction> some(all.begin() + static_cast<std::ptrdiff_t>(at),
+                                        all.begin() + static_cast<std::ptrdiff_t>(std::min(at + 40, all.size())));
+    const Generated generated = generate(some, random, false);
+    std::vector<Argument> arguments{buffer(inputs(random)), zeros(some.size() * kThreads * kInputBytes)};
+    EXPECT_EQ(run_twin(generated.text, {1, 1, 1}, {4, 1, 1}, arguments), "") << generated.written[0] << " ...";
   }
 }
 

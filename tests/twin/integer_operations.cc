@@ -226,10 +226,37 @@ int64_t sign_extended(uint64_t value, int bits) {
   return static_cast<int64_t>(value);
 }
 
+// Pairs of 16-bit numbers, each half by itself.
+static bool pair_operation(const Operation& op, Values& v) {
+  Operation half = op;
+  half.types[0] = isa::info(op.type()).element;
+  uint64_t out = 0;
+  for (int i = 0; i < 2; ++i) {
+    Values one = v;
+    for (uint64_t& in : one.in) in = in >> (16 * i) & mask(16);
+    if (!integer_operation(half, one)) return false;
+    out |= one.out << (16 * i);
+  }
+  v.out = out;
+  return true;
+}
+
+// The number of the offset-th set bit counted from base, upwards or downwards; base itself must be set where it is 0.
+static uint64_t nth_set(uint64_t word, uint64_t base, int64_t offset) {
+  if (base > 31) return mask(32);
+  int64_t at = static_cast<int64_t>(base);
+  if (offset == 0) return word >> at & 1 ? base : mask(32);
+  int64_t left = offset < 0 ? -offset : offset;
+  for (; at >= 0 && at < 32; at += offset < 0 ? -1 : 1)
+    if ((word >> at & 1) && --left == 0) return static_cast<uint64_t>(at);
+  return mask(32);
+}
+
 bool integer_operation(const Operation& op, Values& v) {
   const Type type = op.type();
   const std::string& n = op.name;
   if (isa::is_float(type) || type == Type::none) return false;
+  if (isa::info(type).lanes == 2) return pair_operation(op, v);
   const int bits = type == Type::pred ? 1 : isa::bits_of(type);
   const Shape s{bits, isa::is_signed(type)};
   const uint64_t a = v.in[0] & mask(bits), b = v.in[1] & mask(bits);
@@ -282,9 +309,12 @@ bool integer_operation(const Operation& op, Values& v) {
     v.out = ~a & mask(bits);
   else if (n == "cnot")
     v.out = a == 0;
-  else if (n == "lop3")
+  else if (n == "fns")
+    v.out = nth_set(v.in[0], v.in[1], sign_extended(v.in[2], 32));
+  else if (n == "lop3") {
     logic3(v, bits);
-  else if (n == "shl" || n == "shr")
+    v.second = op.has("and") ? v.out != 0 && v.in[4] : v.out != 0 || v.in[4];
+  } else if (n == "shl" || n == "shr")
     shift(op, v, s);
   else if (n == "shf")
     funnel(op, v);
@@ -292,6 +322,7 @@ bool integer_operation(const Operation& op, Values& v) {
     permute(op, v);
   else
     return false;
+  if (op.has("relu") && s.is_signed && sign_extended(v.out, bits) < 0) v.out = 0;
   return true;
 }
 

@@ -82,13 +82,27 @@ Outcome Machine::run(const launch::ResolvedLaunch& launch, std::span<const size_
   for (const ptx::Function& function : module_.functions) add_shared(layout, &function, function.variables);
   layout.shared_bytes = aligned(layout.shared_bytes, 128);
 
+  // A number of CTAs at a time take turns, since they may wait for one another.
+  constexpr size_t kResident = 32;
+  std::vector<std::unique_ptr<Cta>> resident;
+  auto run_resident = [&] {
+    for (bool progress = true; progress && outcome.ok();) {
+      progress = false;
+      for (auto& cta : resident)
+        if (outcome.ok()) progress |= cta->advance(options, outcome);
+    }
+    for (auto& cta : resident)
+      if (outcome.ok()) cta->expect_ended(outcome);
+    resident.clear();
+  };
   for (uint32_t z = 0; z < launch.grid[2]; ++z)
     for (uint32_t y = 0; y < launch.grid[1]; ++y)
-      for (uint32_t x = 0; x < launch.grid[0]; ++x) {
-        Cta cta(module_, *entry, launch, layout, parameters, memory, variables_, {x, y, z});
-        cta.run(options, outcome);
-        if (!outcome.ok()) return outcome;
+      for (uint32_t x = 0; x < launch.grid[0] && outcome.ok(); ++x) {
+        resident.push_back(std::make_unique<Cta>(module_, *entry, launch, layout, parameters, memory, variables_,
+                                                 launch::Dim3{x, y, z}));
+        if (resident.size() == kResident) run_resident();
       }
+  if (outcome.ok()) run_resident();
   return outcome;
 }
 

@@ -60,13 +60,23 @@ bool Cta::synchronisation(Thread& thread, const ptx::Instruction& instruction, c
   return true;
 }
 
+// A count is of warps: one whose living lanes are all there counts as 32 threads.
+size_t Cta::threads_of_whole_warps(const std::vector<BarrierArrival>& arrivals) const {
+  std::map<uint32_t, uint32_t> lanes;
+  for (const BarrierArrival& a : arrivals) lanes[a.thread / 32] |= 1u << (a.thread % 32);
+  size_t threads = 0;
+  for (const auto& [warp, arrived] : lanes) threads += (live_lanes(warp) & ~arrived) == 0 ? 32 : 0;
+  return threads;
+}
+
 bool Cta::resolve_barriers() {
   const size_t living = static_cast<size_t>(
       std::count_if(threads_.begin(), threads_.end(), [](const Thread& t) { return t.state != Thread::State::ended; }));
   bool progress = false;
   for (auto& [id, arrivals] : barriers_) {
     const size_t expected = barrier_counts_[id] ? barrier_counts_[id] : living;
-    if (arrivals.empty() || arrivals.size() < expected) continue;
+    const size_t arrived = barrier_counts_[id] ? threads_of_whole_warps(arrivals) : arrivals.size();
+    if (arrivals.empty() || arrived < expected) continue;
     const size_t set = static_cast<size_t>(
         std::count_if(arrivals.begin(), arrivals.end(), [](const BarrierArrival& a) { return a.predicate; }));
     for (const BarrierArrival& arrival : arrivals) {
