@@ -40,7 +40,6 @@ Batches all_forms(size_t each) {
 constexpr std::string_view kNotExecuted[] = {
     "wgmma.",
     "tcgen05.",
-    "wmma.",
     "mbarrier.",
     "cp.async.bulk",
     "cp.async.mbarrier",

@@ -29,7 +29,7 @@ bool bind(const isa::Form& form, const Modifiers& m, Op& op) {
     }
   }
   for (const StepBinding* table : {memory_bindings(), atomic_bindings(), async_bindings(), exchange_bindings(),
-                                   matrix_bindings(), mma_bindings(), control_bindings()}) {
+                                   matrix_bindings(), mma_bindings(), wmma_bindings(), control_bindings()}) {
     const StepBinding* binding = find(table, opcode);
     if (!binding) continue;
     if ((op.step = binding->select(form, m, op))) {

@@ -8,10 +8,10 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/narrow_float.h"
 #include "isa/table.h"
 #include "simt/fragment.h"
 #include "simt/meeting.h"
+#include "simt/numbers.h"
 #include "simt/shadow.h"
 #include "simt/step.h"
 
@@ -56,47 +56,12 @@ Mma mma_of(const Op& op) {
 
 // --- elements ---
 
-double fp8_value(uint32_t bits, bool e4m3) {
-  static const auto kTables = [] {
-    std::array<std::array<double, 256>, 2> tables{};
-    for (uint32_t i = 0; i < 256; ++i) {
-      tables[0][i] = base::widen(i, base::kE5m2);
-      tables[1][i] = base::widen(i, base::kE4m3);
-    }
-    return tables;
-  }();
-  return kTables[e4m3][bits];
-}
-double number_of(uint64_t bits, Type type) {
-  switch (type) {
-    case Type::f16: return base::f16_to_float(static_cast<uint16_t>(bits));
-    case Type::bf16: return base::bf16_to_float(static_cast<uint16_t>(bits));
-    case Type::tf32:
-      return std::bit_cast<float>(static_cast<uint32_t>(bits) & 0xffffe000u);  // the low bits are ignored
-    case Type::e4m3: return fp8_value(static_cast<uint32_t>(bits), true);
-    case Type::e5m2: return fp8_value(static_cast<uint32_t>(bits), false);
-    case Type::f32: return std::bit_cast<float>(static_cast<uint32_t>(bits));
-    default: return std::bit_cast<double>(bits);
-  }
-}
-uint64_t bits_of(double value, Type type) {
-  if (type == Type::f64) return value == value ? std::bit_cast<uint64_t>(value) : uint64_t{0x7fffffffffffffff};
-  if (type == Type::f16) return base::double_to_f16(value);
-  return value == value ? std::bit_cast<uint32_t>(static_cast<float>(value)) : 0x7fffffffu;
-}
-int32_t integer_of(uint64_t bits, Type type) {
-  int width = isa::bits_of(type);
-  auto word = static_cast<uint32_t>(bits) & (width == 32 ? ~0u : (1u << width) - 1);
-  if (isa::is_signed(type)) return static_cast<int32_t>(word << (32 - width)) >> (32 - width);
-  return static_cast<int32_t>(word);
-}
-
 template <class T>
 T element_value(uint64_t bits, Type type) {
   if constexpr (std::is_same_v<T, double>) {
-    return number_of(bits, type);
+    return element_number(bits, type);
   } else {
-    return integer_of(bits, type);
+    return element_integer(bits, type);
   }
 }
 
@@ -118,7 +83,7 @@ void each_register(const uint32_t* list, const Fragment& f, Visit visit) {
   for (int r = 0; r < f.registers; ++r)
     for (int lane = 0; lane < kLanes; ++lane) visit(lane, list[r], r);
 }
-uint64_t element_bits(uint64_t word, const Fragment& f, int e) {
+uint64_t element_of(uint64_t word, const Fragment& f, int e) {
   return f.elements == 1 ? word : word >> (e * f.bits) & ((uint64_t{1} << f.bits) - 1);
 }
 
@@ -129,21 +94,21 @@ void unpack(const Registers& r, const Mma& mma, const uint32_t* list, bool wide,
     uint64_t word = value_of(r, slot, wide, lane);
     for (int e = 0; e < mma.a.elements; ++e) {
       Element at = element_of_a(mma.shape, mma.a, lane, n, e);
-      to.a[at.row][at.column] = element_value<T>(element_bits(word, mma.a, e), mma.a.type);
+      to.a[at.row][at.column] = element_value<T>(element_of(word, mma.a, e), mma.a.type);
     }
   });
   each_register(b, mma.b, [&](int lane, uint32_t slot, int n) {
     uint64_t word = value_of(r, slot, wide, lane);
     for (int e = 0; e < mma.b.elements; ++e) {
       Element at = element_of_b(mma.b, lane, n, e);
-      to.b[at.row][at.column] = element_value<T>(element_bits(word, mma.b, e), mma.b.type);
+      to.b[at.row][at.column] = element_value<T>(element_of(word, mma.b, e), mma.b.type);
     }
   });
   each_register(c, mma.c, [&](int lane, uint32_t slot, int n) {
     uint64_t word = value_of(r, slot, wide, lane);
     for (int e = 0; e < mma.c.elements; ++e) {
       Element at = element_of_c(mma.c, lane, n, e);
-      to.c[at.row][at.column] = element_value<T>(element_bits(word, mma.c, e), mma.c.type);
+      to.c[at.row][at.column] = element_value<T>(element_of(word, mma.c, e), mma.c.type);
     }
   });
 }
@@ -199,7 +164,7 @@ void count_bits(const Registers& r, const Mma& mma, const uint32_t* list, bool b
 
 // --- results ---
 
-uint64_t result_bits(double value, Type type) { return bits_of(value, type); }
+uint64_t result_bits(double value, Type type) { return element_bits(value, type); }
 uint64_t result_bits(int32_t value, Type) { return static_cast<uint32_t>(value); }
 
 template <class T>
@@ -228,7 +193,7 @@ Undefined undefined_of(const Registers& r, const Mma& mma, const uint32_t* list,
     uint64_t shadow = shadow_of(r, slot, wide, lane);
     for (int e = 0; shadow && e < mma.c.elements; ++e) {
       Element at = element_of_c(mma.c, lane, n, e);
-      u.c[at.row][at.column] = element_bits(shadow, mma.c, e) != 0;
+      u.c[at.row][at.column] = element_of(shadow, mma.c, e) != 0;
     }
   });
   return u;
@@ -256,8 +221,8 @@ void multiply_volta(const Registers& r, const Mma& mma, const uint32_t* list, ui
   bool bad[4][8][8] = {}, bad_row[4][8] = {}, bad_column[4][8] = {};
   auto read = [&](const uint32_t* from, const Fragment& f, int lane, int i, bool& undefined) {
     uint32_t slot = from[i / f.elements];
-    undefined = element_bits(shadow_of(r, slot, false, lane), f, i % f.elements) != 0;
-    return number_of(element_bits(value_of(r, slot, false, lane), f, i % f.elements), f.type);
+    undefined = element_of(shadow_of(r, slot, false, lane), f, i % f.elements) != 0;
+    return element_number(element_of(value_of(r, slot, false, lane), f, i % f.elements), f.type);
   };
   for (int lane = 0; lane < kLanes; ++lane) {
     int p = product_of(lane);
@@ -284,7 +249,7 @@ void multiply_volta(const Registers& r, const Mma& mma, const uint32_t* list, ui
         Element at = volta_c(half_d, lane, reg * mma.d.elements + e);
         double total = sum[p][at.row][at.column];
         for (int k = 0; k < 4; ++k) total += left[p][at.row][k] * right[p][k][at.column];
-        word |= bits_of(total, mma.d.type) << (e * mma.d.bits);
+        word |= element_bits(total, mma.d.type) << (e * mma.d.bits);
         if (bad[p][at.row][at.column] || bad_row[p][at.row] || bad_column[p][at.column])
           shadow |= ((uint64_t{1} << mma.d.bits) - 1) << (e * mma.d.bits);
       }

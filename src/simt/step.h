@@ -22,6 +22,7 @@ const StepBinding* async_bindings();     // async_copy.cc: cp.async and its grou
 const StepBinding* exchange_bindings();  // exchange.cc: shfl, vote, match, redux ...
 const StepBinding* matrix_bindings();    // matrix.cc: ldmatrix, stmatrix, movmatrix
 const StepBinding* mma_bindings();       // mma.cc
+const StepBinding* wmma_bindings();      // wmma.cc
 const StepBinding* control_bindings();   // control.cc: exit, ret, call, bar, fences, clocks, div and rem, packing moves
 
 }  // namespace ptxlab::simt
