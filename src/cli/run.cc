@@ -327,7 +327,7 @@ base::Findings undefined_outputs(const launch::ResolvedPlan& plan, const std::ve
 }
 
 // The same launches under other seeds, on fresh memory and in a fresh program: do the outputs come out the same?
-base::Findings order_dependences(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
+base::Findings order_dependences(const ptx::Module& module, const launch::ResolvedPlan& plan,
                                  const std::vector<RunArgument>& arguments, const Buffers& buffers,
                                  const std::vector<size_t>& allocations, const simt::Memory& memory, Request request) {
   base::Findings findings;
@@ -336,12 +336,11 @@ base::Findings order_dependences(simt::Engine& engine, const ptx::Module& module
   for (uint64_t i = 1; i < request.schedules && findings.empty(); ++i) {
     ++request.seed;
     request.apart = true;
-    auto program = engine.load(module, launch::entries_of(plan));
-    if (!program.ok()) return program.findings();
     simt::Memory other(request.seed);
     auto places = allocate(plan, arguments, buffers, other);
-    auto ran = run_all(**program, module, plan, places, other, watch, request);
-    if (!ran.completed) return ran.findings;
+    auto ran = on_cpu(module, plan, places, other, watch, request);
+    if (!ran.ok()) return ran.findings();
+    if (!ran->completed) return ran->findings;
     for (size_t b = 0; b < buffers.arguments.size(); ++b) {
       if (plan.buffers[b].role == launch::ResolvedBuffer::Role::in) continue;
       auto type = arguments[buffers.arguments[b]].type;
@@ -516,8 +515,8 @@ int run(Words words) {
     auto found = undefined_outputs(*plan, allocations, buffers, *arguments, memory);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }
-  if (request.schedules > 1 && ran.completed && !base::has_error(ran.findings)) {
-    auto found = order_dependences(*engine, checked.module, *plan, *arguments, buffers, allocations, memory, request);
+  if (ran.engine == "simt" && request.schedules > 1 && ran.completed && !base::has_error(ran.findings)) {
+    auto found = order_dependences(checked.module, *plan, *arguments, buffers, allocations, memory, request);
     ran.findings.insert(ran.findings.end(), found.begin(), found.end());
   }
   tell(request, ran, *source, *arguments, buffers, allocations, memory);
