@@ -117,6 +117,8 @@ class Emitter {
   size_t straight(const std::string& exit) {
     StraightLine line(flow_, aliasing_, carried_by(flow_, loop_), e_);
     auto statements = repeated(flow_, loop_);
+    // A jump to the block that comes next anyway would lead out of the copies.
+    std::erase_if(statements, [&](uint32_t s) { return opcode_of(*flow_.function.body[s].instruction()) == "bra"; });
     for (int k = 0; k < rounds_; ++k) line.add(statements);
     size_t moved = line.movable();
     line.emit();

@@ -298,6 +298,105 @@ TEST(Families, FewerRegisters) {
     Trial(ptx, setting, 0, Fill::byte).apply("registers");
 }
 
+// The tasks' own kernels, which are better than the plain ones above.
+Setting task_gelu(int64_t m, int64_t n, int block) {
+  auto all = static_cast<uint64_t>(m * n);
+  return {"bias_gelu_dropout",
+          plan_of("bias_gelu_dropout", "\"m\"", block,
+                  "\"x\", \"b\", \"y\", \"n\", \"seed\", \"offset\", \"drop\", \"scale\""),
+          {{"m", m}},
+          {{"n", integer("u32", n)},
+           {"seed", integer("u64", 0x123456789)},
+           {"offset", integer("u64", 7)},
+           {"drop", integer("u32", 0x20000000)},
+           {"scale", real(1.1f)}},
+          {{"x", all, 2, Fill::bf16, 0, false},
+           {"b", static_cast<uint64_t>(n), 2, Fill::bf16, 0, false},
+           {"y", all, 2, Fill::none, 0, true}}};
+}
+
+Setting task_dequantise(int64_t rows, int64_t k, int64_t group) {
+  auto all = static_cast<uint64_t>(rows * k);
+  return {"dequantise",
+          plan_of("dequantise", "\"m\"", 32, "\"q\", \"s\", \"y\", \"k\", \"g\""),
+          {{"m", rows}},
+          {{"k", integer("u32", k)}, {"g", integer("u32", group)}},
+          {{"q", all, 1, Fill::byte, 0, false},
+           {"s", static_cast<uint64_t>(rows * ((k + group - 1) / group)), 2, Fill::f16, 0, false},
+           {"y", all, 2, Fill::none, 0, true}}};
+}
+
+Setting task_rope(int64_t tokens, int64_t hq, int64_t hk, int64_t half) {
+  return {"rope",
+          plan_of("rope", "\"t\"", 64, "\"q\", \"k\", \"table\", \"p\", \"hq\", \"hk\", \"half\""),
+          {{"t", tokens}},
+          {{"hq", integer("s32", hq)}, {"hk", integer("s32", hk)}, {"half", integer("s32", half)}},
+          {{"q", static_cast<uint64_t>(tokens * hq * 2 * half), 2, Fill::bf16, 0, true},
+           {"k", static_cast<uint64_t>(tokens * hk * 2 * half), 2, Fill::bf16, 0, true},
+           {"table", static_cast<uint64_t>(4 * 2 * half), 4, Fill::f32, 0, false},
+           {"p", static_cast<uint64_t>(tokens), 4, Fill::index, 0, false}}};
+}
+
+Setting task_histogram(int64_t n) {
+  return {"histogram",
+          plan_of("histogram", "\"3\"", 256, "\"x\", \"bins\", \"n\""),
+          {},
+          {{"n", integer("u32", n)}},
+          {{"x", static_cast<uint64_t>(n), 1, Fill::byte, 0, false}, {"bins", 256, 4, Fill::index, 0, true}}};
+}
+
+// Chains of three different rules, each by its first choice that applies.
+void three_deep(const std::string& path, const Setting& setting) {
+  struct Node {
+    std::string ptx, plan, name;
+  };
+  auto ptx = file(path);
+  std::string why;
+  auto expected = execute(ptx, setting.plan, setting, why);
+  ASSERT_EQ(why, "");
+  auto task = task_of(setting, 0);
+  std::vector<Node> level{{ptx, setting.plan, ""}};
+  for (int depth = 0; depth < 3; ++depth) {
+    std::vector<Node> next;
+    for (const auto& node : level) {
+      auto checked = ptx::check(node.ptx, "test.ptx");
+      auto plan = launch::read_plan(node.plan, "test.plan.toml");
+      rewrite::Subject subject{&checked.module, &*plan, &task, *isa::target_named("sm_80"), {}};
+      for (const auto* name : {"vectorise", "unswitch", "unroll", "cse", "dead", "readonly", "block"}) {
+        if (node.name.find(name) != std::string::npos) continue;
+        const auto* rule = rewrite::rule_named(name);
+        for (const auto& choice : rule->choices(subject)) {
+          auto made = rule->apply(subject, choice);
+          if (!made.ok()) continue;
+          Node child{made->ptx, made->plan.empty() ? node.plan : made->plan, node.name + "+" + made->name};
+          auto actual = execute(child.ptx, child.plan, setting, why);
+          ASSERT_EQ(why, "") << child.name << "\n" << child.ptx;
+          ASSERT_EQ(actual, expected) << child.name << "\n" << child.ptx;
+          next.push_back(std::move(child));
+          break;
+        }
+      }
+    }
+    level = std::move(next);
+  }
+}
+
+TEST(Families, TasksOwnKernels) {
+  const std::vector<std::string> all{"vectorise", "unswitch", "unroll", "cse", "dead", "readonly", "cache", "block"};
+  auto everything = [&](const std::string& folder, const Setting& setting) {
+    Trial trial(file("tasks/" + folder + "/baseline.ptx"), setting, 0, Fill::byte);
+    for (const auto& first : all)
+      for (const auto& second : all)
+        if (first != second) trial.apply(first, second);
+  };
+  for (int64_t n : {1, 30, 100, 520}) everything("activation/bias_gelu_dropout_bf16", task_gelu(2, n, 32));
+  for (int64_t k : {1, 131, 520}) everything("quant/dequant_int8_f16", task_dequantise(2, k, 32));
+  three_deep("tasks/activation/bias_gelu_dropout_bf16/baseline.ptx", task_gelu(1, 520, 32));
+  three_deep("tasks/quant/dequant_int8_f16/baseline.ptx", task_dequantise(1, 520, 32));
+  everything("attention/rope_bf16", task_rope(2, 3, 1, 10));
+  everything("histogram/histogram_u8", task_histogram(9001));
+}
+
 TEST(Families, OneRuleUponAnother) {
   pairs(bias_gelu_dropout(3, 70, 0, true), {"vectorise", "unroll", "cache", "block"});
   pairs(dequantise(300, 32, {0, 0}), {"vectorise", "unroll", "cache", "block"});
