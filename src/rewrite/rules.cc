@@ -7,8 +7,8 @@ namespace ptxlab::rewrite {
 
 // The one place that knows every rule, in the order in which a proposer tries them.
 std::span<const Rule* const> all_rules() {
-  static const std::array rules{vectorise_rule(), unswitch_rule(), unroll_rule(), promote_rule(),
-                                invariant_rule(), cse_rule(),      dead_rule(),   contract_rule(),
+  static const std::array rules{vectorise_rule(), unswitch_rule(), unroll_rule(), promote_rule(),  invariant_rule(),
+                                address_rule(),   narrow_rule(),   cse_rule(),    dead_rule(),     contract_rule(),
                                 readonly_rule(),  cache_rule(),    block_rule(),  registers_rule()};
   return rules;
 }

@@ -11,6 +11,8 @@ const Rule* unswitch_rule();
 const Rule* unroll_rule();
 const Rule* promote_rule();
 const Rule* invariant_rule();
+const Rule* address_rule();
+const Rule* narrow_rule();
 const Rule* cse_rule();
 const Rule* dead_rule();
 const Rule* cache_rule();

@@ -96,8 +96,10 @@ void StraightLine::add(const std::vector<uint32_t>& statements) {
     for (const auto& [reg, value] : old_values) {
       Item copy;
       copy.original = s;
+      auto pending = e_.take();
       e_.move(now_.at(reg), e_.name(value));
       copy.statement = e_.take().front();
+      e_.put_back(std::move(pending));
       copy.reads = {value};
       copy.writes = {now_.at(reg)};
       item.reads.push_back(now_.at(reg));
