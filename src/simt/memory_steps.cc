@@ -153,7 +153,7 @@ Flow load(Context& context, const Op& op, LaneMask active) {
       fill_shadows(context, op, *region, shape, access);
     }
     if (fast != Fast::refused) {
-      account(context, op, *region, access, bytes, false);
+      if (accounted(context)) account(context, op, *region, access, bytes, false);
       return Flow::next;
     }
   }
@@ -228,7 +228,7 @@ Flow store(Context& context, const Op& op, LaneMask active) {
     alignas(64) uint64_t places[kLanes];
     FastAccess access = fast_access(context, op, *region, bytes, places);
     if (access_loops().fast_store[shape.log2][shape.wide](access) == Fast::done) {
-      account(context, op, *region, access, bytes, true);
+      if (accounted(context)) account(context, op, *region, access, bytes, true);
       return Flow::next;
     }
   }

@@ -57,14 +57,4 @@ std::vector<uint8_t> bytes_of(const Group& group, uint32_t bytes) {
   return out;
 }
 
-bool watched(const Context& context, const Op& op) {
-  return context.machine.wants(kAccesses) && op.space != isa::Space::param_func;
-}
-
-void count_traffic(Context& context, const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes,
-                   uint32_t bytes, bool atomic) {
-  if (context.machine.options().count_sectors)
-    context.machine.count_traffic(op, space, addresses, lanes, bytes, atomic);
-}
-
 }  // namespace ptxlab::simt

@@ -24,14 +24,23 @@ struct Telling {
   std::vector<uint8_t> before, after;  // values, lane by lane; empty where nobody asked
 };
 
-bool watched(const Context& context, const Op& op);
+inline bool watched(const Context& context, const Op& op) {
+  return context.machine.wants(kAccesses) && op.space != isa::Space::param_func;
+}
+// Whether an access that went well has anything more to do.
+inline bool accounted(const Context& context) {
+  return context.machine.wants(kAccesses) || context.machine.options().count_sectors;
+}
 void tell(Context& context, const Op& op, const Group& group, uint32_t bytes, Intent intent, bool atomic,
           Telling& telling);
 std::vector<uint8_t> bytes_of(const Group& group, uint32_t bytes);
 
 // The profile's sectors and passes over the banks.
-void count_traffic(Context& context, const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes,
-                   uint32_t bytes, bool atomic = false);
+inline void count_traffic(Context& context, const Op& op, isa::Space space, const uint64_t* addresses, LaneMask lanes,
+                          uint32_t bytes, bool atomic = false) {
+  if (context.machine.options().count_sectors)
+    context.machine.count_traffic(op, space, addresses, lanes, bytes, atomic);
+}
 
 // The request of an instruction whose first address operand is `a`, naturally aligned.
 inline AccessRequest request_of(Context& context, const Op& op, LaneMask active, uint32_t bytes, Intent intent) {
