@@ -7,6 +7,7 @@
 #include "ptx/function_check.h"
 #include "ptx/opcode_word.h"
 #include "ptx/parse_state.h"
+#include "ptx/pragma_check.h"
 
 namespace ptxlab::ptx {
 
@@ -243,6 +244,7 @@ void BodyParser::loc_statement(Statement&& statement) {
 
 void BodyParser::pragma_statement(Statement&& statement) {
   uint32_t begin = reader_.token().span.begin;
+  Span word = reader_.token().span;
   reader_.advance();
   do {
     if (!reader_.at(Token::Kind::string)) return reader_.unexpected("a string"), reader_.skip_statement();
@@ -251,6 +253,7 @@ void BodyParser::pragma_statement(Statement&& statement) {
   Directive directive;
   directive.text = reader_.slice(begin);
   if (!end_of_statement()) return reader_.skip_statement();
+  check_pragma(directive.text, word, PragmaPlace::body, module_.version, report_);
   statement.what = std::move(directive);
   finish(std::move(statement), begin);
 }

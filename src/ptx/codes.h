@@ -48,6 +48,7 @@ namespace ptxlab::ptx {
   X(203, missing_type, "an instruction without its type")                                                  \
   X(204, lax_form, "a form that PTX does not have, although ptxas takes it")                               \
   X(205, register_index, "an array indexed by a register")                                                 \
+  X(206, vector_place, "a vector length that does not stand before its type")                              \
   X(300, operand_count, "too few or too many operands")                                                    \
   X(301, operand_kind, "an operand of a kind that the instruction does not take there")                    \
   X(302, register_width, "a register whose width differs from the instruction's type")                     \
@@ -75,8 +76,9 @@ namespace ptxlab::ptx {
   X(601, target_needs_version, "a target that is newer than the module's PTX version")                     \
   X(700, narrow_product, "an offset multiplied in 32 bits and widened afterwards")                         \
   X(701, unused_parameter, "a kernel's parameter that nothing reads")                                      \
-  X(702, kept_state, "a module's variable that is read and written: state from launch to launch")          \
-  X(703, register_overflow, "more registers than a thread can have")
+  X(702, kept_state, "a module's variable that is read before it is written: state that launches hand on") \
+  X(703, register_overflow, "more registers than a thread can have")                                       \
+  X(704, unknown_pragma, "a pragma that PTX does not have, and that says nothing")
 
 enum class Code : uint16_t {
 #define PTXLAB_ENUMERATOR(number, name, meaning) name = number,

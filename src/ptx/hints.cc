@@ -22,14 +22,19 @@ void each_operand(const std::vector<Operand>& operands, const Visit& visit) {
 }
 
 struct Use {
-  bool read = false, written = false;
+  bool read_first = false;  // some function reads it before it writes it, as the text goes: another launch has to
+  bool written = false;
 };
 
 // One pass over a function in the order of the text, with what each register last got.
 class FunctionHints {
  public:
   FunctionHints(const Function& function, std::vector<Use>& variables, Report& report)
-      : function_(function), variables_(variables), report_(report), facts_(function.registers.size()) {}
+      : function_(function),
+        variables_(variables),
+        report_(report),
+        facts_(function.registers.size()),
+        touched_(variables.size()) {}
 
   void run() {
     for (const Statement& statement : function_.body) {
@@ -73,8 +78,13 @@ class FunctionHints {
     } else if (opcode == "cvt" && isa::bits_of(form.type(0)) == 64 && sources.size() == 1) {
       if (const Fact* source = fact(sources[0])) made.widened = source->product;
     } else if ((opcode == "add" || opcode == "shl") && isa::bits_of(form.type()) == 64) {
-      for (const Operand& source : sources)
-        if (const Fact* from = fact(source); from && from->widened != kNothing) made.widened = from->widened;
+      for (const Operand& source : sources) {
+        const Fact* from = fact(source);
+        if (from && from->widened != kNothing) made.widened = from->widened;
+        if (from && opcode == "add" && from->variable != kNothing) made.variable = from->variable;
+      }
+    } else if (opcode == "mad" && form.has(".wide") && sources.size() == 3) {
+      if (const Fact* from = fact(sources[2])) made.variable = from->variable;
     } else if (opcode == "cvta" && sources.size() == 1) {
       if (const Fact* source = fact(sources[0])) made = *source;
     }
@@ -91,8 +101,13 @@ class FunctionHints {
     }
     if (variable == kNothing) return;
     const isa::Effects& effects = instruction.form.row->effects;
-    variables_[static_cast<size_t>(variable)].read |= effects.loads || effects.atomic;
-    variables_[static_cast<size_t>(variable)].written |= effects.stores || effects.atomic;
+    auto index = static_cast<size_t>(variable);
+    // red gives nothing back: a count that nobody reads decides nothing.
+    bool reads = effects.loads || (effects.atomic && instruction.words[0] != "red");
+    bool writes = effects.stores || effects.atomic;
+    variables_[index].read_first |= reads && !touched_[index];
+    variables_[index].written |= writes;
+    touched_[index] = true;
   }
 
   void narrow(const Instruction& product) {
@@ -106,9 +121,36 @@ class FunctionHints {
   std::vector<Use>& variables_;
   Report& report_;
   std::vector<Fact> facts_;
+  std::vector<bool> touched_;  // variables of the module that this function has accessed so far
   std::vector<const Instruction*> products_;
   std::unordered_set<const Instruction*> reported_;
 };
+
+std::string_view type_after(const std::vector<std::string>& words) {
+  for (const auto& word : words) {
+    if (isa::type_named(word)) return word;
+  }
+  return "";
+}
+
+// ".v4" belongs before the type. ptxas takes it elsewhere and says that it is not specified properly.
+void vector_places(const Function& function, Report& report) {
+  for (const Statement& statement : function.body) {
+    const Instruction* instruction = statement.instruction();
+    if (!instruction || !instruction->form.row) continue;
+    const auto& words = instruction->words;
+    std::string_view opcode = words[0];
+    bool memory = opcode == "ld" || opcode == "ldu" || opcode == "st" || opcode == "atom" || opcode == "red";
+    for (size_t i = 1; memory && i < words.size(); ++i) {
+      bool length = words[i] == ".v2" || words[i] == ".v4" || words[i] == ".v8";
+      bool before_type = i + 1 < words.size() && isa::type_named(words[i + 1]);
+      if (!length || before_type) continue;
+      report.warning(Code::vector_place, instruction->word_spans[i],
+                     fmt::format("{} does not stand before the type", quoted(words[i])),
+                     fmt::format("write {}{}; ptxas takes it and warns", words[i], type_after(words)));
+    }
+  }
+}
 
 void unused_parameters(const Function& function, Report& report) {
   std::vector<bool> used(function.parameters.size());
@@ -135,15 +177,16 @@ void add_hints(const Module& module, Report& report) {
   for (const Function& function : module.functions) {
     if (!function.has_body) continue;
     FunctionHints(function, variables, report).run();
+    vector_places(function, report);
     if (function.entry) unused_parameters(function, report);
   }
   for (size_t i = 0; i < variables.size(); ++i) {
     const Variable& variable = module.variables[i];
-    if (!variables[i].read || !variables[i].written || variable.space != isa::Space::global) continue;
-    report.warning(
-        Code::kept_state, variable.span,
-        fmt::format("{} is read and written: it keeps state from one launch to the next", quoted(variable.name)),
-        "a launch must not depend on the launches before it");
+    if (!variables[i].read_first || !variables[i].written || variable.space != isa::Space::global) continue;
+    report.warning(Code::kept_state, variable.span,
+                   fmt::format("{} is read before it is written: it keeps state from one launch to the next",
+                               quoted(variable.name)),
+                   "a launch must not depend on the launches before it");
   }
 }
 

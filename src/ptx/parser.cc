@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "ptx/function_check.h"
 #include "ptx/parse_state.h"
+#include "ptx/pragma_check.h"
 
 namespace ptxlab::ptx {
 namespace {
@@ -241,7 +242,8 @@ void Parser::module_directive() {
   if (word == ".pragma" || word == ".alias") {
     do reader_.advance();
     while (reader_.at(Kind::string) || reader_.at(Kind::word) || reader_.at(','));
-    if (!reader_.expect(';', "after the directive")) skip_item();
+    if (!reader_.expect(';', "after the directive")) return skip_item();
+    if (word == ".pragma") check_pragma(reader_.slice(span.begin), span, PragmaPlace::module, module_.version, report_);
     return;
   }
   if (word == ".version" || word == ".target" || word == ".address_size") {
@@ -333,6 +335,7 @@ bool Parser::function_header(Function& function) {
     if (pragma) {
       while (reader_.at(Kind::string) || reader_.at(',')) reader_.advance();
       if (!reader_.expect(';', "after .pragma")) return false;
+      check_pragma(reader_.slice(begin), word, PragmaPlace::heading, module_.version, report_);
     } else if (reader_.at(Kind::number)) {
       do {
         if (!read_count("a number of this directive")) return false;

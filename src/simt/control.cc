@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <limits>
+#include <string>
 
 #include "isa/table.h"
 #include "simt/shadow.h"
@@ -140,6 +141,13 @@ uint64_t divide(const Op& op, uint64_t a, uint64_t b) {
   }
 }
 
+// The dividend as people read it, with its sign where its type has one.
+std::string as_written(const Op& op, uint64_t bits) {
+  if (!op.is_signed) return std::to_string(bits);
+  uint64_t sign = uint64_t{1} << (op.bits - 1);
+  return std::to_string(static_cast<int64_t>((bits ^ sign) - sign));
+}
+
 Flow division(Context& context, const Op& op, LaneMask active) {
   const Registers& r = context.registers;
   LaneMask by_zero = 0;
@@ -158,7 +166,7 @@ Flow division(Context& context, const Op& op, LaneMask active) {
     int l = std::countr_zero(by_zero);
     context.machine.report("RUN0016", base::Severity::warning, context, op, by_zero,
                            fmt::format("integer division of {} by zero: the result is unspecified; {}",
-                                       static_cast<int64_t>(value_of(r, op.a, op.a_wide, l) & low_bits(op.bits)),
+                                       as_written(op, value_of(r, op.a, op.a_wide, l) & low_bits(op.bits)),
                                        context.machine.thread_name(context.warp, l)),
                            "guard the division; hardware gives all ones");
   }
