@@ -15,7 +15,8 @@
 #include "judge/execute_gate.h"
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
-#include "ptx/verifier.h"
+#include "ptx/codes.h"
+#include "ptx/mend.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -25,7 +26,6 @@ using record::GateName;
 using record::GateStatus;
 using record::OutcomeName;
 
-constexpr std::string_view kLaxForm = "PTX0204";  // the verifier's
 constexpr const char* kNoStopwatch = "this version measures no time on a GPU";
 
 // Made once, by whoever comes first; the others wait for it.
@@ -163,7 +163,7 @@ class Judgement {
 
   // Parse and verify. What ptxas makes of the text decides whether an error is the candidate's or the table's.
   bool check_text() {
-    auto checked = ptx::check(candidate_.ptx, options_.ptx_file);
+    auto checked = ptx::check_with_fixes(candidate_.ptx, options_.ptx_file);
     append(gate(GateName::check).findings, checked.findings);
     if (checked.ok()) {
       module_ = std::move(checked.module);
@@ -328,8 +328,9 @@ class Judgement {
 
   // Every error is a form of the table's closed list that ptxas takes although PTX has none such: no disagreement.
   static bool known_lax(const base::Findings& findings) {
-    return std::all_of(findings.begin(), findings.end(),
-                       [](const base::Finding& f) { return f.severity != Severity::error || f.code == kLaxForm; });
+    return std::all_of(findings.begin(), findings.end(), [](const base::Finding& f) {
+      return f.severity != Severity::error || ptx::ptxas_is_laxer(f.code);
+    });
   }
 
   bool ptxas_takes_it(const ptx::Module& module) const {
