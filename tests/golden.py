@@ -252,6 +252,7 @@ def write_results(path, results):
             lines.append(f"<{tag} message={xml.quoteattr(message)}/>")
         lines.append("</testcase>")
     lines.append("</testsuite></testsuites>")
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
