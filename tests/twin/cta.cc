@@ -133,6 +133,8 @@ void Cta::call(Thread& thread, const ptx::Instruction& instruction) {
   for (const Operand& operand : instruction.operands) {
     if (operand.kind == Operand::Kind::symbol && operand.symbol.where == ptx::SymbolRef::Where::function)
       callee = &module_.functions[operand.symbol.index];
+    else if (operand.kind == Operand::Kind::reg)
+      callee = function_at(module_, value(thread, operand, Type::b64));
     else if (operand.kind == Operand::Kind::list && callee)
       arguments = &operand;
   }
@@ -207,9 +209,21 @@ uint64_t Cta::special(const Thread& thread, const Operand& operand) {
   return 0;
 }
 
+uint64_t function_address(const ptx::Module& module, std::string_view name) {
+  for (size_t i = 0; i < module.functions.size(); ++i)
+    if (module.functions[i].name == name && module.functions[i].has_body) return kCodeBase + 16 * (i + 1);
+  return 0;
+}
+const ptx::Function* function_at(const ptx::Module& module, uint64_t address) {
+  for (const ptx::Function& function : module.functions)
+    if (function.has_body && function_address(module, function.name) == address) return &function;
+  return nullptr;
+}
+
 uint64_t Cta::symbol_address(Thread& thread, const Operand& operand) {
   using Where = ptx::SymbolRef::Where;
   const uint32_t index = operand.symbol.index;
+  if (operand.symbol.where == Where::function) return function_address(module_, module_.functions[index].name);
   if (operand.symbol.where == Where::module_variable) {
     const ptx::Variable& v = module_.variables[index];
     if (v.space != Space::shared) return layout_.module_address[index];

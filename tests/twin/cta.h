@@ -18,7 +18,12 @@ namespace ptxlab::twin {
 // Generic addresses of shared and local memory lie in windows of the twin's own choice.
 inline constexpr uint64_t kSharedBase = uint64_t{1} << 60;
 inline constexpr uint64_t kLocalBase = uint64_t{2} << 60;
+inline constexpr uint64_t kCodeBase = uint64_t{3} << 60;
 inline constexpr uint64_t kWindow = uint64_t{1} << 32;
+
+// Where a function's code lies, by its name; 0: there is none.
+uint64_t function_address(const ptx::Module& module, std::string_view name);
+const ptx::Function* function_at(const ptx::Module& module, uint64_t address);
 
 struct Frame {
   const ptx::Function* function = nullptr;
@@ -80,6 +85,7 @@ class Cta {
   void compute(Thread& thread, const ptx::Instruction& instruction, const Operation& op);
   void load(Thread& thread, const ptx::Instruction& instruction, const Operation& op);
   void store(Thread& thread, const ptx::Instruction& instruction, const Operation& op);
+  uint64_t updated(Thread& thread, const Operation& op, uint64_t old, uint64_t b, uint64_t c);
   void atomic(Thread& thread, const ptx::Instruction& instruction, const Operation& op);
   void copy_async(Thread& thread, const ptx::Instruction& instruction, const Operation& op);
   void convert_address(Thread& thread, const ptx::Instruction& instruction, const Operation& op);

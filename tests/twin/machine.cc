@@ -24,6 +24,7 @@ void initialise(const ptx::Module& module, const ptx::Variable& variable, const 
     if (!from.symbol.empty())
       for (size_t k = 0; k < module.variables.size(); ++k)
         if (module.variables[k].name == from.symbol) bits = addresses[k] + static_cast<uint64_t>(from.offset);
+    if (!from.symbol.empty() && module.function(from.symbol)) bits = function_address(module, from.symbol);
     std::memcpy(out + i * element, &bits, element);
   }
 }

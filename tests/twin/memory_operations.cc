@@ -113,6 +113,16 @@ bool Cta::memory_operation(Thread& thread, const ptx::Instruction& instruction, 
     const bool shared = a >= kSharedBase && a < kSharedBase + kWindow,
                local = a >= kLocalBase && a < kLocalBase + kWindow;
     assign(thread, instruction.operands[0], op.has("local") ? local : op.has("global") ? !shared && !local : shared);
+  } else if (n == "alloca") {
+    const uint64_t alignment =
+        instruction.operands.size() > 2 ? std::max<uint64_t>(instruction.operands[2].bits, 8) : 8;
+    const uint64_t start = (thread.local.size() + alignment - 1) / alignment * alignment;
+    thread.local.resize(start + value(thread, instruction.operands[1], op.type()));
+    assign(thread, instruction.operands[0], start);
+  } else if (n == "stacksave") {
+    assign(thread, instruction.operands[0], thread.local.size());
+  } else if (n == "stackrestore") {
+    thread.local.resize(value(thread, instruction.operands[0], op.type()));
   } else
     return n == "prefetch" || n == "prefetchu" || n == "membar" || n == "fence" || n == "nanosleep" ||
            n == "griddepcontrol" || n == "discard" || n == "applypriority" || n == "pmevent";
@@ -146,39 +156,42 @@ void Cta::store(Thread& thread, const ptx::Instruction& instruction, const Opera
   if (to.defined) std::memset(to.defined, 0xff, bytes * lanes);
 }
 
+uint64_t Cta::updated(Thread& thread, const Operation& op, uint64_t old, uint64_t b, uint64_t c) {
+  if (op.has("exch")) return b;
+  if (op.has("cas")) return old == b ? c : old;
+  if (op.has("inc")) return old >= b ? 0 : old + 1;
+  if (op.has("dec")) return old == 0 || old > b ? b : old - 1;
+  Operation plain = op;
+  plain.modifiers.clear();
+  for (const char* name : {"add", "min", "max", "and", "or", "xor"})
+    if (op.has(name)) plain.name = name;
+  Values v;
+  v.in = {old, b};
+  v.sources = 2;
+  if (!float_operation(plain, v) && !integer_operation(plain, v)) problem(thread, "atomic operation");
+  return v.out & mask(isa::bits_of(op.type()));
+}
+
+// Element by element, where the operand is a vector.
 void Cta::atomic(Thread& thread, const ptx::Instruction& instruction, const Operation& op) {
   const Type type = op.type();
-  const int bits = isa::bits_of(type);
+  const uint64_t bytes = static_cast<uint64_t>(isa::bits_of(type) / 8), lanes = vector_of(op);
   const size_t at = op.name == "atom" ? 1 : 0;
-  Place place_ = place(thread, instruction.operands[at], op, static_cast<uint64_t>(bits / 8), true);
+  Place place_ = place(thread, instruction.operands[at], op, bytes * lanes, true);
   if (!place_.data) return;
-  uint64_t old = 0;
-  std::memcpy(&old, place_.data, static_cast<size_t>(bits / 8));
-  const uint64_t b = value(thread, instruction.operands[at + 1], type);
-  const uint64_t c = instruction.operands.size() > at + 2 ? value(thread, instruction.operands[at + 2], type) : 0;
-  uint64_t next = old;
-  if (op.has("exch"))
-    next = b;
-  else if (op.has("cas"))
-    next = old == b ? c : old;
-  else if (op.has("inc"))
-    next = old >= b ? 0 : old + 1;
-  else if (op.has("dec"))
-    next = old == 0 || old > b ? b : old - 1;
-  else {
-    Operation plain = op;
-    plain.modifiers.clear();
-    for (const char* name : {"add", "min", "max", "and", "or", "xor"})
-      if (op.has(name)) plain.name = name;
-    Values v;
-    v.in = {old, b};
-    v.sources = 2;
-    if (!float_operation(plain, v) && !integer_operation(plain, v)) return problem(thread, "atomic operation");
-    next = v.out & mask(bits);
+  auto element = [&](size_t n, size_t i) -> const Operand& {
+    const Operand& operand = instruction.operands[n];
+    return operand.kind == Operand::Kind::vector ? operand.elements[i] : operand;
+  };
+  std::vector<uint64_t> before(lanes), after(lanes);
+  for (size_t i = 0; i < lanes; ++i) {
+    std::memcpy(&before[i], place_.data + i * bytes, bytes);
+    const uint64_t b = value(thread, element(at + 1, i), type);
+    after[i] = updated(thread, op, before[i], b, op.has("cas") ? value(thread, element(at + 2, i), type) : 0);
+    std::memcpy(place_.data + i * bytes, &after[i], bytes);
   }
-  std::memcpy(place_.data, &next, static_cast<size_t>(bits / 8));
-  if (place_.defined) std::memset(place_.defined, 0xff, static_cast<size_t>(bits / 8));
-  if (op.name == "atom") assign(thread, instruction.operands[0], old);
+  if (place_.defined) std::memset(place_.defined, 0xff, bytes * lanes);
+  for (size_t i = 0; op.name == "atom" && i < lanes; ++i) assign(thread, element(0, i), before[i]);
 }
 
 // cp.async copies at once: the twin's threads never look before they have waited.

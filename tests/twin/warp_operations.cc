@@ -158,15 +158,17 @@ void Cta::exchange(const std::vector<Thread*>& lanes, const ptx::Instruction& in
   for (size_t i = 0; i < in.size(); ++i) ballot |= static_cast<uint32_t>(in[i] & 1) << (lanes[i]->index % 32);
   uint64_t reduced = in.empty() ? 0 : in[0];
   if (op.name == "redux") {
-    for (size_t i = 1; i < in.size(); ++i) {
+    for (size_t i = isa::is_float(op.type()) ? 0 : 1; i < in.size(); ++i) {
       Operation step = op;
       step.modifiers.clear();
+      for (const char* how : {"NaN", "abs"})
+        if (op.has(how)) step.modifiers.emplace_back(how);
       for (const char* name : {"add", "min", "max", "and", "or", "xor"})
         if (op.has(name)) step.name = name;
       Values v;
       v.in = {reduced, in[i]};
       v.sources = 2;
-      if (!integer_operation(step, v)) return problem(*lanes[0], "redux");
+      if (!float_operation(step, v) && !integer_operation(step, v)) return problem(*lanes[0], "redux");
       reduced = v.out;
     }
   }
