@@ -28,15 +28,22 @@ struct Way {
   Outcome outcome;
 };
 
-// The words of a function and where they stand.
+// The words of a function and where they stand, those apart that declare registers: %f of .reg .f32 %f<4> is no use.
 std::multimap<std::string_view, Span> words_of(std::string_view source, const Function& function) {
   std::string_view text = source.substr(function.span.begin, function.span.size());
   Report unheard(text, "", 1);
   Lexer lexer(text, unheard);
   Gap gap;
+  std::vector<Span> declaring;
+  for (const Statement& statement : function.body)
+    if (std::holds_alternative<RegisterDeclaration>(statement.what)) declaring.push_back(statement.span);
+  size_t next = 0;
   std::multimap<std::string_view, Span> words;
   for (Token token = lexer.next(gap); token.kind != Token::Kind::end; token = lexer.next(gap)) {
     if (token.kind != Token::Kind::word) continue;
+    uint32_t at = token.span.begin + function.span.begin;
+    while (next < declaring.size() && declaring[next].end <= at) ++next;
+    if (next < declaring.size() && declaring[next].begin <= at) continue;
     words.emplace(lexer.text(token.span),
                   Span{token.span.begin + function.span.begin, token.span.end + function.span.begin});
   }
@@ -162,7 +169,7 @@ class FunctionNames {
     });
     if (singles != 1) return;
     uint64_t count =
-        std::max<uint64_t>({number, uint64_t{group.highest} + 1, words_.count(only->name) > 1 ? number + 1 : 0});
+        std::max<uint64_t>({number, uint64_t{group.highest} + 1, words_.count(only->name) > 0 ? number + 1 : 0});
     add_declaring(0, {{only->span, fmt::format("{}<{}>", group.base, count)}});
   }
 

@@ -143,6 +143,7 @@ TEST(Mend, UncertainOnesStay) {
            "add.s64 %rd2, %rd1, %r1;",        // widened how
            "bra NOWHERE;",                    // no such label, none near
            "add.s32 %r2, %r1, %x;",           // a value from nowhere
+           "mov.f32 %f, %f1;",                // which of the bank
            "add.s32 %r2, %r1, %r9;",          // a register that nobody writes
            "ld.global %h1, [%rd1];",          // a byte or two
            "and.b32 %r2, !%r1, 1;",           // not
