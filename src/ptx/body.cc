@@ -384,11 +384,12 @@ void BodyParser::instruction(Statement&& statement, Instruction&& instruction, S
   for (Span span : word_spans_) instruction.words.emplace_back(reader_.text(span));
   const std::string& opcode = instruction.words[0];
   branch_ = opcode == "bra" || opcode == "brx";
-  call_ = opcode == "call";
+  bool call = opcode == "call";
+  call_ = call || !is_opcode_word(opcode);  // who knows what an unknown instruction takes
   memory_ = opcode == "ld" || opcode == "st" || opcode == "atom" || opcode == "red" || opcode == "ldu";
   unsettled_ = false;
   bool stop = reader_.at(';') || reader_.at('}') || reader_.at_end();
-  if (!stop && reader_.token().new_line && !call_) {  // an opcode alone on its line: probably its ';' is missing
+  if (!stop && reader_.token().new_line && !call) {  // an opcode alone on its line: probably its ';' is missing
     stop = reader_.at('@') || reader_.at(Token::Kind::dotted) ||
            (reader_.at(Token::Kind::word) && (reader_.following() == ':' || is_opcode_word(reader_.text())));
   }

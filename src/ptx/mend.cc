@@ -17,7 +17,8 @@ namespace {
 
 // Beyond the hundred that people are shown: one missing declaration may make thousands.
 constexpr size_t kMostFindings = 20'000;
-constexpr size_t kTrialBytes = size_t{24} << 20;
+// How much text is checked for trial: by whoever asked for mends, and by whoever only asked what is wrong.
+constexpr size_t kMendBytes = size_t{24} << 20, kCheckBytes = size_t{6} << 20;
 constexpr int kMostRounds = 12;
 
 // A mend and the findings that it answers, the first of which it is reported with.
@@ -51,8 +52,8 @@ Edits mend_braces(const Site& site) {
 // Every certain mend of the errors in `findings`.
 class Mender {
  public:
-  Mender(const Module& module, const base::Findings& findings)
-      : module_(module), findings_(findings), sites_(module), trials_(module, kTrialBytes) {}
+  Mender(const Module& module, const base::Findings& findings, size_t budget)
+      : module_(module), findings_(findings), sites_(module), trials_(module, budget) {}
 
   // Those of the text and its heading come by themselves: what they hide or bring about looks different afterwards.
   std::vector<Mend> run() {
@@ -156,7 +157,7 @@ class Repair {
 
  private:
   bool one_round() {
-    std::vector<Mend> mends = Mender(now_.module, now_.findings).run();
+    std::vector<Mend> mends = Mender(now_.module, now_.findings, kMendBytes).run();
     Edits together;
     std::vector<const Mend*> taken;
     size_t answered = 0;
@@ -236,7 +237,7 @@ Checked check_with_fixes(std::string_view source, std::string_view file) {
   if (checked.ok()) return checked;
   // Looked for with every finding at hand, shown for those that are listed.
   Checked whole = check(source, file, kMostFindings);
-  for (const Mend& mend : Mender(whole.module, whole.findings).run()) {
+  for (const Mend& mend : Mender(whole.module, whole.findings, kCheckBytes).run()) {
     for (const base::Finding* of : mend.of) {
       auto listed = std::find_if(checked.findings.begin(), checked.findings.end(), [&](const base::Finding& finding) {
         return finding.code == of->code && finding.place == of->place && finding.message == of->message;

@@ -167,6 +167,9 @@ TEST(Mend, Headings) {
       "\n.visible .entry k(.param .u64 q) { .reg .b64 %d; ld.param.u64 %d, [q]; st.global.u32 [%d], 1; ret; }\n";
   std::string barrier = "\n.visible .entry k() { wgmma.fence.sync.aligned; ret; }\n";
   std::string cluster = "\n.visible .entry k() { barrier.cluster.arrive; barrier.cluster.wait; ret; }\n";
+  std::string rank = "\n.visible .entry k() { .reg .b32 %r; mov.u32 %r, %cluster_ctarank; ret; }\n";
+  std::string explicit_cluster = "\n.visible .entry k() .explicitcluster { ret; }\n";
+  std::string wide = "\n.visible .entry k() { .reg .b128 %r; ret; }\n";
   auto head = [](std::string_view version, std::string_view target) {
     return fmt::format(".version {}\n.target {}\n.address_size 64", version, target);
   };
@@ -185,6 +188,9 @@ TEST(Mend, Headings) {
       {head("7.0", "sm_80") + barrier, head("8.0", "sm_90a") + barrier},
       {head("7.8", "sm_80") + cluster, head("7.8", "sm_90") + cluster},
       {head("7.0", "sm_80") + cluster, head("7.8", "sm_90") + cluster},
+      {head("7.0", "sm_80") + rank, head("7.8", "sm_90") + rank},
+      {head("7.8", "sm_80") + explicit_cluster, head("7.8", "sm_90") + explicit_cluster},
+      {head("8.0", "sm_80") + wide, head("8.3", "sm_80") + wide},
       {head("8.0", "sm_90") + body + "}\n", head("8.0", "sm_90") + body + "\n"},
   };
   for (const auto& [wrong, right] : cases) {

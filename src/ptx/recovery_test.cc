@@ -67,6 +67,20 @@ TEST(Recovery, SeveralFindingsInOnePass) {
   EXPECT_EQ(found, wanted) << base::render(checked.findings, text);
 }
 
+// Whatever its operands are, an instruction that nobody knows is one finding.
+TEST(Recovery, UnknownInstructionIsOneFinding) {
+  for (std::string_view line : {"frob.s32.x::y.sat %r2|%r1, [%d+4], {%r1, %r1}, L, 0f3f800000, (%r1);", "frob;",
+                                "@!%p frob.b32 %r1;", "frob (%r1), L, (%r2, 7);", "frob [%d, {%r1, %r2}], !%p, _;"}) {
+    std::string text =
+        ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() {\n.reg .b32 %r<3>; .reg .b64 %d; .reg .pred "
+        "%p;\n" +
+        std::string(line) + "\nL: ret;\n}\n";
+    Checked checked = check(text, "t.ptx");
+    ASSERT_EQ(checked.findings.size(), 1u) << base::render(checked.findings, text);
+    EXPECT_EQ(checked.findings[0].code, "PTX0200");
+  }
+}
+
 TEST(Recovery, TruncatedAnywhere) {
   auto file = base::read_file(fs::path(PTXLAB_SOURCE_DIR) / "tests/corpus/language.sm_80.ptx");
   ASSERT_TRUE(file.ok());
