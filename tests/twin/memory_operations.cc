@@ -16,7 +16,7 @@ Space space_of(const Operation& op) {
     if (m == "global") return Space::global;
     if (m == "const") return Space::constant;
     if (m == "local") return Space::local;
-    if (m == "shared" || m == "shared::cta") return Space::shared;
+    if (m == "shared" || m == "shared::cta" || m == "shared::cluster") return Space::shared;
     if (m == "param" || m == "param::entry" || m == "param::func") return Space::param;
   }
   return Space::generic;
