@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "task/case.h"
 #include "task/fill.h"
