@@ -21,6 +21,7 @@ constexpr double kFetchBeyondL1 = 1;      // and where it does not fit the SM's
 constexpr double kHotAtomicCycles = 1;    // of L2, for one lane at one address
 constexpr double kBusy = 0.7;             // a resource this busy is what bounds
 constexpr double kUncertainty = 0.06;     // of the ratio of two estimates of one task
+constexpr double kGuessing = 0.15;       // where registers and with them occupancy are guessed
 constexpr double kMachineBytes = 16;      // an instruction
 
 toolchain::Resources resources_of(const LaunchCost& launch) {
@@ -138,7 +139,8 @@ class LaunchEstimate {
     per_cta_ = scale / static_cast<double>(sm_.ctas);
     busiest_ = static_cast<double>(busiest);
     // One address of L2 takes one lane's atomic after the other, whoever sends it.
-    if (trace_.hottest_atomics > 0 && trace_.hottest_shared) {
+    bool shared = trace_.hottest_shared || (trace_.ctas.size() == 1 && trace_.ctas_total > 1);
+    if (trace_.hottest_atomics > 0 && shared) {
       double all = static_cast<double>(trace_.hottest_atomics) / static_cast<double>(trace_.ctas.size()) *
                    static_cast<double>(trace_.ctas_total);
       atomics_ns_ = all * kHotAtomicCycles / h_.clock_ghz;
@@ -155,7 +157,7 @@ class LaunchEstimate {
     auto all = static_cast<double>(trace_.ctas_total);
     e.device = std::string(h_.device);
     e.launch_ns = h_.launch_ns;
-    e.uncertainty = kUncertainty;
+    e.uncertainty = launch_.resources ? kUncertainty : kGuessing;
     e.issue_slots = sm_.slots * per_cta_ * all;
     e.dram_bytes = sm_.dram_bytes * per_cta_ * all;
     e.l2_bytes = sm_.l2_bytes * per_cta_ * all;

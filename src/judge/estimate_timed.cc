@@ -14,9 +14,9 @@
 namespace ptxlab::judge {
 namespace {
 
-constexpr uint64_t kBudget = 400'000'000;     // thread instructions of one CTA
-constexpr uint64_t kEnoughSteps = 3'000'000;  // warp instructions of one launch's CTAs: no further ones are run
-constexpr uint64_t kFewCtas = 5;              // launches of so few are run whole
+constexpr uint64_t kBudget = 400'000'000;   // thread instructions of one CTA
+constexpr uint64_t kEnoughSteps = 300'000;  // warp instructions of one launch's CTAs: no further ones are run
+constexpr uint64_t kFewCtas = 5;            // launches of so few are run whole
 
 base::Finding impossible(std::string why) {
   return judge_finding("JDG0020", base::Severity::error, "no estimate of the time: " + std::move(why));
@@ -169,24 +169,31 @@ base::Result<record::Estimate> estimate_size(const EstimateInput& input, const t
       .run();
 }
 
+std::string sizes_text(const task::Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, value] : sizes) text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, value);
+  return text;
+}
+
 base::Result<TimedEstimate> estimate_sizes(const EstimateInput& input) {
   if (input.timed.empty()) return impossible("the task has no timed sizes");
   TimedEstimate result;
-  double weights = 0, heaviest = -1;
+  double weights = 0, heaviest = -1, sum = 0;
   for (size_t i = 0; i < input.timed.size(); ++i) {
     auto one = estimate_size(input, input.timed[i]);
     if (!one) return one.findings();
-    double weight = input.task.time[i].weight;
-    if (weight > heaviest) {
-      heaviest = weight;
-      double so_far = result.whole.nanoseconds;
+    double share = input.task.time[i].weight * one->nanoseconds;
+    if (share > heaviest) {
+      heaviest = share;
       result.whole = *one;
-      result.whole.nanoseconds = so_far;
+      result.whole.size_ns = one->nanoseconds;
+      if (input.timed.size() > 1) result.whole.size = sizes_text(input.timed[i].what.sizes);
     }
-    result.whole.nanoseconds += weight * one->nanoseconds;
-    weights += weight;
+    sum += share;
+    weights += input.task.time[i].weight;
     result.nanoseconds.push_back(one->nanoseconds);
   }
+  result.whole.nanoseconds = sum;
   if (weights > 0) result.whole.nanoseconds /= weights;
   return result;
 }

@@ -47,7 +47,7 @@ struct EstimateInput {
 };
 
 struct TimedEstimate {
-  record::Estimate whole;           // nanoseconds weighted over the sizes; the rest is of the size that weighs most
+  record::Estimate whole;  // nanoseconds weighted over the sizes; the rest is of the size that takes most of it
   std::vector<double> nanoseconds;  // by size
 };
 

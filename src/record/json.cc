@@ -178,6 +178,7 @@ std::optional<Estimate> read_estimate(const Object& parent, const json& value, c
   // Verdicts of earlier versions have no more than this.
   auto number = [&](const char* name, double& into) { into = object.optional<double>(name).value_or(0); };
   number("uncertainty", estimate.uncertainty);
+  number("size_ns", estimate.size_ns);
   number("launch_ns", estimate.launch_ns);
   number("dram_bytes", estimate.dram_bytes);
   number("l2_bytes", estimate.l2_bytes);
@@ -186,6 +187,7 @@ std::optional<Estimate> read_estimate(const Object& parent, const json& value, c
   number("scattered_passes", estimate.scattered_passes);
   number("waves", estimate.waves);
   number("tail", estimate.tail);
+  estimate.size = object.optional<std::string>("size").value_or("");
   estimate.device = object.optional<std::string>("device").value_or("");
   estimate.resident_ctas = object.optional<int>("resident_ctas").value_or(0);
   estimate.occupancy_limit = object.optional<std::string>("occupancy_limit").value_or("");
@@ -335,6 +337,8 @@ json to_json(const Estimate& e) {
   };
   return {{"nanoseconds", e.nanoseconds},
           {"uncertainty", e.uncertainty},
+          {"size", e.size},
+          {"size_ns", e.size_ns},
           {"device", e.device},
           {"bound_by", e.bound_by},
           {"launch_ns", e.launch_ns},

@@ -54,6 +54,8 @@ Verdict a_verdict() {
   verdict.estimate->nanoseconds = 1500.5;
   verdict.estimate->bound_by = "DRAM latency";
   verdict.estimate->device = "H200";
+  verdict.estimate->size = "n=7";
+  verdict.estimate->size_ns = 1200;
   verdict.estimate->limits = {{"DRAM bandwidth", 700}, {"issue slots", 3.5}};
   verdict.estimate->waits = {{"a barrier", 0.25}};
   verdict.estimate->resident_ctas = 8;
@@ -110,6 +112,8 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(after->gate(GateName::check).findings.at(0).fix.at(0).text, "x");
   EXPECT_EQ(after->estimate->bound_by, "DRAM latency");
   EXPECT_EQ(after->estimate->device, "H200");
+  EXPECT_EQ(after->estimate->size, "n=7");
+  EXPECT_EQ(after->estimate->size_ns, 1200);
   EXPECT_EQ(after->estimate->limits, before.estimate->limits);
   EXPECT_EQ(after->estimate->waits, before.estimate->waits);
   EXPECT_EQ(after->estimate->resident_ctas, 8);

@@ -27,7 +27,7 @@ struct Candidate {
   std::string prompt, answer;
   // What its proposer has to say of it. An error means that there is no PTX in it to judge: it is malformed as it stands.
   base::Findings findings;
-  int steps = 1;                    // how many changes it took: rules applied one after the other
+  int steps = 1;  // how many changes it took: rules applied one after the other
 };
 
 enum class GateName : uint8_t { check, assemble, emulate, execute, time };
@@ -64,7 +64,9 @@ struct Estimate {
     double value = 0;
     friend bool operator==(const Part&, const Part&) = default;
   };
-  double nanoseconds = 0;  // launches included
+  double nanoseconds = 0;  // launches included; of several timed sizes the weighted mean
+  std::string size;        // "m=2048 n=8192": of which all else is, the one that takes most of the time
+  double size_ns = 0;      // that one's own nanoseconds
   double issue_slots = 0, sectors = 0, occupancy = 0;
   std::string bound_by;    // "DRAM bandwidth", "DRAM latency", "issue slots", "launch overhead" ...
   std::string device;      // the one that stands for the target

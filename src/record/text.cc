@@ -128,10 +128,11 @@ std::string estimate_text(const Verdict& verdict) {
         fmt::format(": {:.2f} times as fast, give or take {:.0f} %", *verdict.estimated_speedup, 100 * own.uncertainty);
   out += '\n';
   if (own.resident_ctas > 0) {
+    if (!own.size.empty()) out += fmt::format("  mostly at {}, {}:\n", own.size, time_of(own.size_ns));
     out += fmt::format("  on {}: {} CTA{} an SM (occupancy {:.0f} %, limited by {}), {:.1f} waves", own.device,
                        own.resident_ctas, own.resident_ctas == 1 ? "" : "s", 100 * own.occupancy, own.occupancy_limit,
                        own.waves);
-    if (own.tail >= 0.005) out += fmt::format(", {:.0f} % lost at the end", 100 * own.tail);
+    if (own.tail >= 0.005) out += fmt::format(", {:.0f} % of the SMs' time unused", 100 * own.tail);
     out += '\n';
   }
   if (!own.limits.empty())

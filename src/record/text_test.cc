@@ -42,6 +42,8 @@ TEST(Text, SaysOutcomeGatesFindingsCasesAndEstimate) {
   estimate.nanoseconds = 12300;
   estimate.bound_by = "DRAM bandwidth";
   estimate.device = "H200";
+  estimate.size = "m=16384 n=4096";
+  estimate.size_ns = 13000;
   estimate.uncertainty = 0.06;
   estimate.launch_ns = 4200;
   estimate.occupancy = 0.75;
@@ -83,7 +85,8 @@ TEST(Text, SaysOutcomeGatesFindingsCasesAndEstimate) {
       "  rms                             27      12       0    1024        1      4096\n"
       "estimated, not measured: 12.3 us (bound by DRAM bandwidth), the baseline 15.0 us (bound by DRAM latency): 1.22 "
       "times as fast, give or take 6 %\n"
-      "  on H200: 6 CTAs an SM (occupancy 75 %, limited by registers), 1.9 waves, 4 % lost at the end\n"
+      "  mostly at m=16384 n=4096, 13.0 us:\n"
+      "  on H200: 6 CTAs an SM (occupancy 75 %, limited by registers), 1.9 waves, 4 % of the SMs' time unused\n"
       "  each alone: DRAM bandwidth 7.8 us, L2 bandwidth 5.1 us, issue slots 900 ns; launches 4.2 us\n"
       "  warps wait for: a value from DRAM 81 %, a barrier 10 %\n"
       "  bytes: 33.6 MB from and to DRAM, 34.0 MB through L2, 512 B found in L1\n"
