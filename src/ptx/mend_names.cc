@@ -176,9 +176,13 @@ class FunctionNames {
   void declare(const Group& group) {
     // What stands there once is nobody's register: it is another one, misspelt.
     if (function_.body.empty() || (group.names.size() == 1 && words_.count(*group.names.begin()) == 1)) return;
+    // Where all of the function sees it: not inside braces.
     const Statement* first = &function_.body.front();
+    int depth = 0;
     for (const Statement& statement : function_.body) {
-      if (!std::holds_alternative<RegisterDeclaration>(statement.what)) continue;
+      depth += std::holds_alternative<BlockBegin>(statement.what);
+      depth -= std::holds_alternative<BlockEnd>(statement.what);
+      if (depth > 0 || !std::holds_alternative<RegisterDeclaration>(statement.what)) continue;
       first = &statement;
       break;
     }

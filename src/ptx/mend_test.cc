@@ -228,6 +228,17 @@ TEST(Mend, Skeleton) {
   EXPECT_EQ(edited(text, mended.edits), mended.text);
 }
 
+TEST(Mend, DeclaresWhereAllOfTheFunctionSeesIt) {
+  std::string text = std::string(kHeading) +
+                     ".visible .entry k(.param .u64 q) {\n"
+                     "{ .reg .b64 %d; ld.param.u64 %d, [q]; ld.global.f32 %f0, [%d]; }\n"
+                     "{ .reg .b64 %d; ld.param.u64 %d, [q]; st.global.f32 [%d], %f0; }\n"
+                     "ret;\n}\n";
+  Mended mended = mend(text, "t.ptx");
+  EXPECT_TRUE(mended.ok()) << mended.text << base::render(mended.left, mended.text);
+  EXPECT_NE(mended.text.find(".reg .f32 %f<1>;\n{ .reg"), std::string::npos) << mended.text;
+}
+
 // A missing bank with far more uses than are ever listed.
 TEST(Mend, ManyUsesOfOneMissingBank) {
   std::string body;

@@ -410,6 +410,12 @@ class WordMend {
 
 Edits mend_words(const Site& site, const Uses& uses) {
   if (!site.instruction || !site.function || site.instruction->words.size() > 12) return {};
+  bool of_words = false;
+  for (Code code :
+       {Code::unknown_opcode, Code::bad_modifier, Code::missing_type, Code::register_width, Code::register_kind,
+        Code::special_register_width, Code::operand_count, Code::bad_address, Code::vector_length, Code::wrong_space})
+    of_words |= site.is(code);
+  if (!of_words) return {};
   return WordMend(site, uses).run(site);
 }
 
