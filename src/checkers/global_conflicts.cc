@@ -3,9 +3,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
+#include <memory>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "checkers/race_detector.h"
 #include "simt/memory.h"
@@ -68,7 +72,11 @@ class GlobalConflicts : public simt::Observer {
   }
   void launch_begin(const launch::ResolvedLaunch& launch) override {
     detector_.launch_begin(launch);
+    detector_.forget();
     floor_ = detector_.order().now();
+    tables_.clear();
+    pages_.clear();
+    last_ = nullptr;
   }
   void launch_end() override { memory_ = nullptr; }
   void cta_begin(const simt::WarpId& id, uint32_t, uint32_t) override { detector_.order().cta_begin(id.cta_linear); }
@@ -87,13 +95,24 @@ class GlobalConflicts : public simt::Observer {
   bool never_written(uint32_t allocation) const {
     return memory_ && allocation < memory_->count() && !memory_->allocation(allocation).writable;
   }
-  Page& page_at(uint64_t number) {
-    if (!last_ || last_number_ != number) {
-      last_ = &pages_[number];
-      last_number_ = number;
-    }
-    return *last_;
+  // The page of an address: buffers have a table each, what else there is goes by number.
+  SegmentedPage& page_at(uint32_t allocation, uint64_t address) {
+    const uint64_t number = address / kPageBytes;
+    if (last_ && last_number_ == number) return *last_;
+    last_number_ = number;
+    if (!memory_ || allocation >= memory_->count()) return *(last_ = &pages_[number]);
+    if (tables_.size() < memory_->count()) tables_.resize(memory_->count());
+    const simt::Allocation& buffer = memory_->allocation(allocation);
+    const uint64_t first = buffer.address / kPageBytes;
+    std::vector<std::unique_ptr<SegmentedPage>>& table = tables_[allocation];
+    if (table.empty()) table.resize((buffer.address + buffer.bytes) / kPageBytes - first + 1);
+    if (number - first >= table.size()) return *(last_ = &pages_[number]);  // beyond its end: the engine reports it
+    std::unique_ptr<SegmentedPage>& page = table[number - first];
+    if (!page) page = std::make_unique<SegmentedPage>();
+    return *(last_ = page.get());
   }
+  void side_by_side(const simt::Access& access, uint8_t log);
+  void lane(int lane, uint32_t allocation, uint64_t address, uint32_t bytes);
   std::string name(const simt::Access& access, int lane, uint64_t address) const;
   base::Finding describe(const ConflictGroup& group) const;
 
@@ -101,28 +120,59 @@ class GlobalConflicts : public simt::Observer {
   const ptx::Module* module_ = nullptr;
   const simt::Memory* memory_ = nullptr;
   Event floor_ = 0;
-  std::unordered_map<uint64_t, Page> pages_;  // by address / kPageBytes
-  Page* last_ = nullptr;
+  std::vector<std::vector<std::unique_ptr<SegmentedPage>>> tables_;  // by allocation, then by page
+  std::unordered_map<uint64_t, SegmentedPage> pages_;                // of anything else, by address / kPageBytes
+  SegmentedPage* last_ = nullptr;
   uint64_t last_number_ = 0;
 };
 
+// log2 of a lane's bytes where a whole warp lies side by side from a segment's begin on; else 0.
+uint8_t side_by_side_log(const simt::Access& access) {
+  if (access.active != ~simt::LaneMask{0} || access.strong || access.atomic || access.bytes < 2 ||
+      access.bytes > kSegmentBytes || !std::has_single_bit(access.bytes) || access.address[0] % kSegmentBytes)
+    return 0;
+  uint64_t strays = 0;
+  for (uint64_t l = 0; l < 32; ++l) strays |= access.address[l] ^ (access.address[0] + l * access.bytes);
+  return strays ? 0 : static_cast<uint8_t>(std::countr_zero(access.bytes));
+}
+
+void GlobalConflicts::side_by_side(const simt::Access& access, uint8_t log) {
+  const uint32_t allocation = access.allocation ? access.allocation[0] : ~0u, lanes = kSegmentBytes >> log;
+  for (uint32_t first = 0; first < 32; first += lanes) {
+    const uint64_t address = access.address[first];
+    SegmentedPage& page = page_at(allocation, address);
+    const uint32_t index = address % kPageBytes / kSegmentBytes;
+    if (!(page.split >> index & 1) && detector_.segment(page.segments[index], static_cast<int>(first), log)) continue;
+    for (uint32_t l = first; l < first + lanes; ++l)
+      lane(static_cast<int>(l), allocation, access.address[l], access.bytes);
+  }
+}
+
+void GlobalConflicts::lane(int lane, uint32_t allocation, uint64_t address, uint32_t bytes) {
+  for (uint32_t done = 0; done < bytes;) {
+    const uint64_t at = address + done;
+    const uint32_t offset = at % kPageBytes;
+    const uint32_t here = std::min(bytes - done, kPageBytes - offset);
+    SegmentedPage& page = page_at(allocation, at);
+    for (uint32_t s = offset / kSegmentBytes; s <= (offset + here - 1) / kSegmentBytes; ++s) detector_.split(page, s);
+    detector_.lane<false>(lane, at, page.page, offset, here, done);
+    done += here;
+  }
+}
+
 void GlobalConflicts::access(const simt::Access& access) {
-  if (access.space != isa::Space::global) return;
+  if (access.space != isa::Space::global || !access.active) return;
+  // A store to a read-only buffer is the engine's finding; its loads conflict with nothing. All lanes lie in one buffer.
+  const uint32_t allocation = access.allocation ? access.allocation[std::countr_zero(access.active)] : ~0u;
+  if (never_written(allocation)) return;
   detector_.begin(access, floor_);
+  if (const uint8_t log = side_by_side_log(access)) return side_by_side(access, log);
   for (simt::LaneMask rest = detector_.telling_lanes(access); rest; rest &= rest - 1) {
-    const int lane = __builtin_ctz(rest);
-    // A store to a read-only buffer is the engine's finding; its loads conflict with nothing.
-    if (access.allocation && never_written(access.allocation[lane])) continue;
-    const uint64_t address = access.address[lane];
-    for (uint32_t done = 0; done < access.bytes;) {
-      const uint64_t at = address + done;
-      const uint32_t offset = at % kPageBytes;
-      const uint32_t bytes = std::min(access.bytes - done, kPageBytes - offset);
-      detector_.lane<false>(lane, at, page_at(at / kPageBytes), offset, bytes, done);
-      done += bytes;
-    }
+    const int l = std::countr_zero(rest);
+    lane(l, allocation, access.address[l], access.bytes);
     if (!access.strong && !access.atomic) continue;
-    for (uint32_t word = 0; word < access.bytes; word += 4) detector_.order().strong(access, lane, address + word);
+    for (uint32_t word = 0; word < access.bytes; word += 4)
+      detector_.order().strong(access, l, access.address[l] + word);
   }
 }
 

@@ -13,6 +13,8 @@
 namespace ptxlab::checkers {
 namespace {
 
+constexpr size_t kMostBytes = 64;  // of one lane
+
 std::string triple(uint32_t linear, const launch::Dim3& extent) {
   return fmt::format("({},{},{})", linear % extent[0], linear / extent[0] % extent[1], linear / extent[0] / extent[1]);
 }
@@ -71,6 +73,27 @@ void RaceDetector::refine(Page& page, uint32_t granule) {
     }
     page.cells = std::move(finer);
     --page.shift;
+  }
+}
+
+void RaceDetector::split(SegmentedPage& page, uint32_t index) {
+  if (page.split >> index & 1) return;
+  page.split |= uint32_t{1} << index;
+  Page& cells = page.page;
+  if (cells.cells.empty()) cells.cells.resize(kPageBytes >> cells.shift);
+  const Segment& segment = page.segments[index];
+  uint8_t finest = cells.shift;
+  for (const Segment::Row* row : {&segment.write, &segment.first, &segment.second})
+    if (row->event) finest = std::min(finest, row->log);
+  if (finest < cells.shift) refine(cells, 1u << finest);
+  for (uint32_t at = 0; at < kSegmentBytes; at += 1u << cells.shift) {
+    Cell& cell = cells.cells[(index * kSegmentBytes + at) >> cells.shift];
+    cell.write = segment.write.event, cell.write_site = segment.write.site;
+    cell.writer = segment.write.thread + (at >> segment.write.log);
+    cell.first_read = segment.first.event, cell.first_site = segment.first.site;
+    cell.first_reader = segment.first.thread + (at >> segment.first.log);
+    cell.second_read = segment.second.event, cell.second_site = segment.second.site;
+    cell.second_reader = segment.second.thread + (at >> segment.second.log);
   }
 }
 
@@ -148,21 +171,35 @@ void RaceDetector::strong(Cell& cell) {
   add_to(extra.strong);
 }
 
-bool RaceDetector::stores_same_value(uint32_t skipped, uint32_t bytes) const {
+// What the lane finds and what it stores; false where nobody knows. `before` may be null.
+bool RaceDetector::values_of(int lane, uint8_t* before, uint8_t* after) const {
+  assert(access_->bytes <= kMostBytes);
+  if (access_->values) {
+    if (before) access_->values->before(lane, before);
+    access_->values->after(lane, after);
+    return true;
+  }
   if (!access_->value_before || !access_->value_after) return false;
-  const size_t at = static_cast<size_t>(lane_) * access_->bytes + skipped;
-  return std::memcmp(access_->value_before + at, access_->value_after + at, bytes) == 0;
+  const size_t at = static_cast<size_t>(lane) * access_->bytes;
+  if (before) std::memcpy(before, access_->value_before + at, access_->bytes);
+  std::memcpy(after, access_->value_after + at, access_->bytes);
+  return true;
+}
+
+bool RaceDetector::stores_same_value(uint32_t skipped, uint32_t bytes) const {
+  std::array<uint8_t, kMostBytes> before, after;
+  return values_of(lane_, before.data(), after.data()) &&
+         std::memcmp(before.data() + skipped, after.data() + skipped, bytes) == 0;
 }
 
 // Whether the lane that stored first in this instruction and this one store the same bytes at `address`.
 bool RaceDetector::lanes_agree(const Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) const {
-  if (!access_->value_after) return false;
-  const uint32_t other = cell.writer % 32;
-  const uint64_t theirs = address - access_->address[other];
+  std::array<uint8_t, kMostBytes> one, other;
+  const auto first = static_cast<int>(cell.writer % 32);
+  if (!values_of(first, nullptr, other.data()) || !values_of(lane_, nullptr, one.data())) return false;
+  const uint64_t theirs = address - access_->address[first];
   assert(theirs < access_->bytes);
-  const uint8_t* a = access_->value_after + static_cast<size_t>(other) * access_->bytes + theirs;
-  const uint8_t* b = access_->value_after + static_cast<size_t>(lane_) * access_->bytes + skipped;
-  return std::memcmp(a, b, bytes) == 0;
+  return std::memcmp(other.data() + theirs, one.data() + skipped, bytes) == 0;
 }
 
 void RaceDetector::check_list(const std::vector<Reader>& list, ConflictKind kind) {

@@ -36,6 +36,24 @@ struct Page {
   std::vector<Cell> cells = std::vector<Cell>(kPageBytes / 4);
 };
 
+// Most global memory is only ever touched by whole warps whose lanes lie side by side. Then one record does for 32 bytes:
+// lane after lane has 1 << log bytes of them. The first access that does not fit splits the segment into cells.
+inline constexpr uint32_t kSegmentBytes = 32;
+struct Segment {
+  struct Row {
+    Event event = 0;
+    ThreadId thread = 0;  // the first of them
+    uint16_t site = 0;
+    uint8_t log = 0;
+  };
+  Row write, first, second;
+};
+struct SegmentedPage {
+  std::array<Segment, kPageBytes / kSegmentBytes> segments;
+  uint32_t split = 0;  // by segment: `page` has its cells
+  Page page{2, {}};
+};
+
 enum class ConflictKind : uint8_t {
   store_store,
   store_load,
@@ -99,6 +117,29 @@ class RaceDetector {
       writes_ ? write(*cell, address_, granule, skipped + at) : read(*cell);
     }
   }
+  // The same for lanes that lie side by side, 1 << log bytes each, the first of them `lane`, in one segment. False: it has
+  // to be looked at lane by lane.
+  bool segment(Segment& segment, int lane, uint8_t log) const {
+    const Segment::Row row{event_, warp_first_ + static_cast<uint32_t>(lane), site_, log};
+    if (!settled(segment.write, row)) return false;
+    if (writes_) {
+      if (!settled(segment.first, row) || !settled(segment.second, row)) return false;
+      segment.write = row;
+      segment.first.event = segment.second.event = 0;
+      return true;
+    }
+    if (settled(segment.first, row)) {
+      segment.first = row;
+    } else if (settled(segment.second, row)) {
+      segment.second = row;
+    } else {  // readers of two CTAs say enough: any store conflicts with one of them
+      return !exact_ && order_.cta_of(segment.first.thread) != order_.cta_of(segment.second.thread);
+    }
+    return true;
+  }
+  void split(SegmentedPage& page, uint32_t segment);
+  // A new launch: whatever was before is ordered before it.
+  void forget() { extras_.resize(1); }
   // What has been found, one group a storing instruction, kind and variable: an unrolled loop has many loads, and one mend.
   std::vector<ConflictGroup> groups() const;
   const simt::Site& site(uint16_t index) const { return sites_[index]; }
@@ -147,6 +188,12 @@ class RaceDetector {
     return true;
   }
 
+  // Known to lie before the access at hand, or by the very same lanes.
+  bool settled(const Segment::Row& old, const Segment::Row& now) const {
+    return old.event <= floor_ || (old.event <= base_ && old.thread - cta_first_ < cta_threads_) ||
+           (old.thread == now.thread && old.log == now.log);
+  }
+  bool values_of(int lane, uint8_t* before, uint8_t* after) const;
   void lane_slowly(uint64_t address, Page& page, uint32_t offset, uint32_t bytes, uint32_t skipped);
   uint16_t site_index(const simt::Site& site);
   bool ordered(Event event, ThreadId other) const {

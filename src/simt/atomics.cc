@@ -87,17 +87,23 @@ uint64_t atomic_result(AtomicOp op, isa::Type type, uint64_t old, uint64_t value
   return (op == AtomicOp::minimum) == below ? old : value;
 }
 
+// nvcc writes atom where red would do: whether somebody reads the old value decides.
+bool wants_old(const Context& context, const Op& op) {
+  return op.d != kSinkSlot && context.frame.code->read_slots[op.d];
+}
+
 // Adding 1 without asking for the old value: the hardware counts the lanes at one place and adds once.
 bool is_count(const Context& context, const Op& op, AtomicOp kind) {
-  return kind == AtomicOp::add && op.bits == 32 && op.d == kSinkSlot && op.b >= context.frame.code->register_end &&
-         op.modifiers->type != isa::Type::f32 && value_of(context.registers, op.b, false, 0) == 1;
+  return kind == AtomicOp::add && op.bits == 32 && !wants_old(context, op) &&
+         op.b >= context.frame.code->register_end && op.modifiers->type != isa::Type::f32 &&
+         value_of(context.registers, op.b, false, 0) == 1;
 }
 
 Flow atomic(Context& context, const Op& op, LaneMask active) {
   uint32_t bytes = op.bits / 8;
   auto kind = static_cast<AtomicOp>(op.flags);
   const Registers& r = context.registers;
-  if (op.d != kSinkSlot && op.space != isa::Space::shared) context.machine.polled();
+  if (wants_old(context, op) && op.space != isa::Space::shared) context.machine.polled();
   uint64_t result[kLanes] = {}, undefined[kLanes] = {};
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::update), [&](const Group& group) {
     Telling telling;

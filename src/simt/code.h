@@ -61,6 +61,7 @@ struct Code {
   const ptx::Function* function = nullptr;
   std::vector<Op> ops;  // ends with an exit or a return of its own, so that a function may simply end
   std::vector<uint32_t> lists;
+  std::vector<bool> read_slots;     // by slot: some instruction reads it
   std::vector<uint8_t> wide_slots;  // by slot: it begins a register of 64-bit lanes
   std::vector<Call> calls;
   std::deque<Modifiers> modifiers;              // what Op::modifiers points to

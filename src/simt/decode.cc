@@ -16,6 +16,22 @@
 namespace ptxlab::simt {
 namespace {
 
+// Which slots instructions read; members of lists count as read, though a load's are written.
+std::vector<bool> read_slots(const Code& code) {
+  std::vector<bool> read(code.slots + 2);
+  for (const Op& op : code.ops)
+    for (uint32_t slot : {op.a, op.b, op.c, op.e, op.guard}) read[slot] = true;
+  for (uint32_t slot : code.lists)
+    if (slot < read.size()) read[slot] = true;
+  for (const Call& call : code.calls)
+    for (const auto* values : {&call.arguments, &call.results})
+      for (const Call::Value& value : *values)
+        if (!value.in_stack && value.slot < read.size()) read[value.slot] = true;
+  for (int64_t slot : code.result_slots)
+    if (slot >= 0) read[static_cast<size_t>(slot)] = true;
+  return read;
+}
+
 using ptx::Operand;
 using Where = ptx::SymbolRef::Where;
 
@@ -469,6 +485,7 @@ void FunctionDecoder::decode() {
   end.statement = static_cast<uint32_t>(function_.body.empty() ? 0 : function_.body.size() - 1);
   image_.places.push_back({&code_, static_cast<uint32_t>(code_.ops.size())});
   code_.ops.push_back(end);
+  code_.read_slots = read_slots(code_);
   code_.entry = function_.entry;
 }
 

@@ -19,18 +19,25 @@ uint64_t low_bits(int n) { return n >= 64 ? ~uint64_t{0} : (uint64_t{1} << n) - 
 // --- loads and stores ---
 
 // What each lane stores, from its registers: where lanes disagree about one place, memory tells only the last one's.
-std::vector<uint8_t> stored_bytes(Context& context, const Op& op, const Group& group, uint32_t element, uint32_t count,
-                                  bool wide) {
-  std::vector<uint8_t> out(size_t{element} * count * kLanes);
-  for (int l = 0; l < kLanes; ++l) {
-    if (!(group.lanes >> l & 1)) continue;
-    for (uint32_t k = 0; k < count; ++k) {
-      uint64_t value = value_of(context.registers, context.frame.code->lists[op.list + k], wide, l);
-      std::memcpy(out.data() + size_t{element} * (count * l + k), &value, element);
+class StoredValues : public AccessValues {
+ public:
+  StoredValues(const Context& context, const Op& op, const Group& group, uint32_t element, uint32_t count, bool wide)
+      : context_(context), op_(op), group_(group), element_(element), count_(count), wide_(wide) {}
+  void before(int lane, uint8_t* out) const override { std::memcpy(out, group_.at(lane), size_t{element_} * count_); }
+  void after(int lane, uint8_t* out) const override {
+    for (uint32_t k = 0; k < count_; ++k) {
+      uint64_t value = value_of(context_.registers, context_.frame.code->lists[op_.list + k], wide_, lane);
+      std::memcpy(out + size_t{element_} * k, &value, element_);
     }
   }
-  return out;
-}
+
+ private:
+  const Context& context_;
+  const Op& op_;
+  const Group& group_;
+  uint32_t element_, count_;
+  bool wide_;
+};
 
 struct Shape {
   uint32_t element, count;
@@ -233,9 +240,12 @@ Flow store(Context& context, const Op& op, LaneMask active) {
     }
   }
   bool ok = for_each_group(request_of(context, op, active, bytes, Intent::write), [&](const Group& group) {
-    Telling telling;
-    bool values = context.machine.wants(kAccessValues) && watched(context, op);
-    if (values) telling.before = bytes_of(group, bytes);
+    if (watched(context, op)) {
+      StoredValues values(context, op, group, shape.element, shape.count, shape.wide);
+      Telling telling;
+      telling.values = &values;
+      tell(context, op, group, bytes, Intent::write, false, telling);
+    }
     for (uint32_t k = 0; k < shape.count; ++k) {
       uint32_t slot = context.frame.code->lists[op.list + k];
       Transfer t{group.bias, group.places,     group.lanes, group.consecutive && shape.count == 1,
@@ -247,9 +257,6 @@ Flow store(Context& context, const Op& op, LaneMask active) {
       }
     }
     count_traffic(context, op, group.region->space, group.addresses, group.lanes, bytes);
-    if (!watched(context, op)) return;
-    if (values) telling.after = stored_bytes(context, op, group, shape.element, shape.count, shape.wide);
-    tell(context, op, group, bytes, Intent::write, false, telling);
   });
   return ok ? Flow::next : Flow::fault;
 }

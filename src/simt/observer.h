@@ -32,6 +32,15 @@ struct WarpId {
   uint32_t warp = 0;  // in the CTA; lane l is thread warp * 32 + l, x fastest
 };
 
+// The values of a plain store, made for those who look only: what lies in a lane's place, and what the lane puts there.
+// Valid during Observer::access, which comes before the store is done.
+class AccessValues {
+ public:
+  virtual ~AccessValues() = default;
+  virtual void before(int lane, uint8_t* out) const = 0;  // Access::bytes
+  virtual void after(int lane, uint8_t* out) const = 0;
+};
+
 struct Access {
   Site site;
   WarpId warp;
@@ -42,7 +51,8 @@ struct Access {
   uint32_t bytes = 0;                     // a lane, all vector elements together
   const uint64_t* address = nullptr;      // [32]; for shared and local the offset in the CTA's or thread's window
   const uint32_t* allocation = nullptr;   // [32]; global, constant: index into Memory, or kModuleVariables + n
-  const uint8_t* value_before = nullptr;  // what lies there, `bytes` for each lane, lane-major; only where asked for
+  const AccessValues* values = nullptr;   // plain stores
+  const uint8_t* value_before = nullptr;  // what lay there, `bytes` for each lane, lane-major; only where asked for
   const uint8_t* value_after = nullptr;   // what a write stores
 };
 
@@ -84,7 +94,7 @@ struct LaunchContext {
 
 enum EventKind : uint32_t {
   kAccesses = 1,
-  kAccessValues = 2,  // fills Access::value_before and value_after of stores and atomics
+  kAccessValues = 2,  // fills Access::value_before and value_after of atomics and matrix stores
   kBarriers = 4,
   kIssues = 8,     // every warp instruction
   kLaunches = 16,  // launch and CTA begin and end

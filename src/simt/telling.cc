@@ -45,6 +45,7 @@ void tell(Context& context, const Op& op, const Group& group, uint32_t bytes, In
   access.address = group.addresses;
   std::fill(std::begin(telling.allocation), std::end(telling.allocation), group.region->allocation);
   access.allocation = telling.allocation;
+  access.values = telling.values;
   if (!telling.before.empty()) access.value_before = telling.before.data();
   if (!telling.after.empty()) access.value_after = telling.after.data();
   context.machine.notify(access);

@@ -22,6 +22,7 @@ bool plain_space(isa::Space space);
 struct Telling {
   uint32_t allocation[kLanes];
   std::vector<uint8_t> before, after;  // values, lane by lane; empty where nobody asked
+  const AccessValues* values = nullptr;
 };
 
 inline bool watched(const Context& context, const Op& op) {
