@@ -46,6 +46,7 @@ class Rules {
     if (!allows("approx") && approximate(instruction)) {
       add("POL0004", statement, "is an approximate instruction", "approx", "use the rounded form (.rn)");
     }
+    if (keeps_lines(instruction)) kept_lines(statement);
   }
 
   void external(const Function& function) {
@@ -93,6 +94,19 @@ class Rules {
     if (instruction.form.row && instruction.form.row->effects.approximate) return true;
     return std::any_of(instruction.words.begin(), instruction.words.end(),
                        [](const std::string& w) { return w == ".approx"; });
+  }
+
+  static bool keeps_lines(const Instruction& instruction) {
+    return std::any_of(instruction.words.begin(), instruction.words.end(),
+                       [](const std::string& w) { return starts_with(w, ".L2::evict_last"); });
+  }
+
+  // Legal, honest and worth knowing: lines under this policy outlive a flush that merely writes a lot.
+  void kept_lines(const Statement& statement) {
+    if (counts_["POL0016"]++ > 0) return;
+    findings_.push_back(judge_finding("POL0016", Severity::note, "keeps lines in L2 beyond the launch (evict_last)",
+                                      "cold timings have to rotate their inputs through more memory than L2 holds",
+                                      place(statement.span)));
   }
 
   // One finding a code and opcode with the number of places: a kernel may hold hundreds.

@@ -54,6 +54,20 @@ TEST_F(Policy, ClocksAreForbiddenUnlessAllowed) {
   EXPECT_EQ(codes(), Codes{});
 }
 
+TEST_F(Policy, LinesKeptInL2AreNotedAndNotHeldAgainstIt) {
+  for (const char* keeps : {"createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;",
+                            "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %rd1, 0.5;",
+                            "prefetch.global.L2::evict_last [%rd1];"}) {
+    read(module_text("", std::string("  ") + keeps));
+    auto findings = check_policy(module, task, target, 0);
+    ASSERT_EQ(findings.size(), 1u) << keeps;
+    EXPECT_EQ(findings[0].code, "POL0016");
+    EXPECT_EQ(findings[0].severity, base::Severity::note);
+  }
+  read(module_text("", "  createpolicy.fractional.L2::evict_first.b64 %rd1, 1.0;\n  prefetch.global.L2 [%rd1];"));
+  EXPECT_EQ(codes(), Codes{});
+}
+
 TEST_F(Policy, ApproximateInstructionsNeedLeave) {
   read(module_text("", "  rsqrt.approx.f32 %f1, %f2;\n  rsqrt.approx.f32 %f2, %f1;\n  ex2.approx.ftz.f32 %f1, %f2;"));
   EXPECT_EQ(codes(), (Codes{"POL0004", "POL0004"}));  // one an instruction, not one a place
