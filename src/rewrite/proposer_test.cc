@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "rewrite/test_subject.h"
@@ -75,6 +76,54 @@ TEST(RulesProposer, BestFirstByTheEvaluator) {
   EXPECT_GE(evaluator.asked, static_cast<int>(proposal->candidates.size()));
   for (size_t i = 1; i < proposal->candidates.size(); ++i)
     EXPECT_LE(proposal->candidates[i - 1].ptx.size(), proposal->candidates[i].ptx.size());
+}
+
+TEST(RulesProposer, ShowsSeveralFamiliesAndTheSameForTheSameSeed) {
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/norm/rmsnorm_bf16");
+  ByLength evaluator;
+  auto proposal = make_rules_proposer(&evaluator)->propose(brief_of(subject), 8);
+  auto again = make_rules_proposer(&evaluator)->propose(brief_of(subject), 8);
+  ASSERT_TRUE(proposal.ok() && again.ok());
+  std::set<Family> families;
+  std::map<std::string, int> of_kind;
+  for (size_t i = 0; i < proposal->candidates.size(); ++i) {
+    EXPECT_EQ(proposal->candidates[i].name, again->candidates[i].name);
+    const auto& name = proposal->candidates[i].name;
+    for (const Rule* rule : all_rules())
+      if (name.find(std::string(rule->name())) != std::string::npos) families.insert(rule->family());
+  }
+  EXPECT_GE(families.size(), 4u);
+  // Rules upon rules are among what was looked at.
+  EXPECT_GT(evaluator.asked, 40);
+}
+
+// A tie goes to the shorter chain, and a chain that gains nothing comes after what does not contain it.
+class AllAlike final : public record::Evaluator {
+ public:
+  base::Result<record::Estimate> estimate(const record::Candidate&) override {
+    record::Estimate estimate;
+    estimate.nanoseconds = 1000;
+    return estimate;
+  }
+};
+
+TEST(RulesProposer, TiesGoToTheShorterChain) {
+  auto subject = TestSubject::of_folder(PTXLAB_SOURCE_DIR "/tasks/elementwise/vector_add_f32");
+  AllAlike evaluator;
+  auto proposal = make_rules_proposer(&evaluator)->propose(brief_of(subject), 6);
+  ASSERT_TRUE(proposal.ok());
+  for (const auto& candidate : proposal->candidates)
+    EXPECT_EQ(candidate.name.find('+'), std::string::npos) << candidate.name;
+}
+
+TEST(RulesProposer, EveryRuleThatHasNothingToDoSaysSo) {
+  TestSubject subject(module_of("ret;\n"), plan_of("k", "1", "32", "\"x\", \"y\", \"n\""),
+                      task::Tolerance::Kind::exact);
+  auto proposal = make_rules_proposer()->propose(brief_of(subject), 4);
+  ASSERT_TRUE(proposal.ok());
+  for (const auto* rule : {"vectorise-", "unswitch-", "unroll-", "promote-", "invariant-", "address-", "narrow-",
+                           "cse-", "dead-", "contract-", "readonly-", "cache-", "registers-"})
+    EXPECT_NE(proposal->note.find(rule), std::string::npos) << rule << ": " << proposal->note;
 }
 
 TEST(RulesProposer, DoesNotRepeatEarlierAttempts) {

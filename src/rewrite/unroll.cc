@@ -49,7 +49,19 @@ bool is_remainder(const Flow& flow, const CountedLoop& loop, int rounds) {
   return false;
 }
 
+// Loops of other rules' making that do the few elements left over, or several rounds at a time already.
+bool made_for_little(const Flow& flow, const CountedLoop& loop) {
+  const auto& header = flow.cfg.blocks()[flow.cfg.loops()[loop.loop].header];
+  for (uint32_t s = header.begin; s < header.end; ++s)
+    if (const auto* label = std::get_if<ptx::Label>(&flow.function.body[s].what)) {
+      const auto& name = flow.function.labels[label->id].name;
+      if (name.starts_with("$vec_element") || name.starts_with("$unroll_rounds")) return true;
+    }
+  return false;
+}
+
 std::string refuse(const Flow& flow, const CountedLoop& loop, int rounds) {
+  if (made_for_little(flow, loop)) return "another rule has made it for what is left over";
   if (is_remainder(flow, loop, rounds)) return "it does only what another unrolled loop leaves";
   size_t count = 0;
   bool loads = false;
