@@ -103,7 +103,7 @@ class Invariant final : public Rule {
         if (why.empty()) why = stays(flow, aliasing, l, invariants, access);
         if (why.empty())
           moved.push_back(access.statement);
-        else if (refused.empty() || refused.find("changes") != std::string::npos)
+        else if (refused.empty() || refused.ends_with("has an address that changes"))
           refused = why;
       }
       if (moved.empty()) continue;
