@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "checkers/order_dependence.h"
 #include "checkers/play.h"
 #include "checkers/registry.h"
 #include "checkers/unwritten.h"
@@ -445,6 +446,21 @@ TEST(Unwritten, CountsElementsWithUndefinedBytes) {
   EXPECT_EQ(some->first, 3u);
   EXPECT_EQ(some->last, 7u);
   EXPECT_EQ(unwritten_elements(buffer, 4, 4)->count, 1u);
+}
+
+TEST(Order, ComparesWhatIsDefined) {
+  std::vector<uint8_t> one = {1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}, other = one, all(12, 0xff), some = all;
+  EXPECT_FALSE(order_dependence("y", {one, all}, {other, {}}, 4));
+  other[4] = 7;
+  auto found = order_dependence("y", {one, all}, {other, all}, 4);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->code, "CHK0007");
+  EXPECT_EQ(found->severity, base::Severity::warning);
+  EXPECT_NE(found->message.find("1 of 3 elements of 'y'"), std::string::npos) << found->message;
+  EXPECT_NE(found->message.find("element 1 is 0x00000002 and 0x00000007"), std::string::npos) << found->message;
+  some[4] = 0;
+  EXPECT_FALSE(order_dependence("y", {one, some}, {other, some}, 4));  // undefined in both
+  EXPECT_TRUE(order_dependence("y", {one, all}, {one, some}, 4));      // in one of them only
 }
 
 TEST(Registry, NamesAreKnownAndAgree) {

@@ -32,9 +32,8 @@ std::optional<base::Finding> order_dependence(std::string_view output, const Out
   const uint64_t bytes = std::min(one.bytes.size(), other.bytes.size()) / element_bytes * element_bytes;
   for (uint64_t at = 0; at < bytes; at += element_bytes) {
     const auto a = one.bytes.subspan(at, element_bytes), b = other.bytes.subspan(at, element_bytes);
-    if (std::equal(a.begin(), a.end(), b.begin()) || !is_defined(one, at, element_bytes) ||
-        !is_defined(other, at, element_bytes))
-      continue;
+    const bool defined = is_defined(one, at, element_bytes), defined_there = is_defined(other, at, element_bytes);
+    if (defined == defined_there && (!defined || std::equal(a.begin(), a.end(), b.begin()))) continue;
     if (count++ == 0) first = at;
   }
   if (count == 0) return std::nullopt;

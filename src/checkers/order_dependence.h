@@ -14,8 +14,8 @@ struct Outcome {
   std::span<const uint8_t> bytes, defined;
 };
 
-// CHK0007, a warning: the same inputs under two orders gave other bits. Elements that either run left undefined are not
-// looked at. Nothing where both are the same.
+// CHK0007, a warning: the same inputs under two orders gave other bits, or a defined value under one of them only. Elements
+// that both left undefined are not looked at. Nothing where both are the same.
 std::optional<base::Finding> order_dependence(std::string_view output, const Outcome& one, const Outcome& other,
                                               uint64_t element_bytes);
 

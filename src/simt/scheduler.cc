@@ -82,6 +82,7 @@ void Machine::run_warps() {
     while (turn--) ready &= ready - 1;
     Warp& warp = *cta_.warps[static_cast<size_t>(std::countr_zero(ready))];
     uint64_t steps = options_.switch_every ? 1 + random_.below(2 * options_.switch_every) : kLongTurn;
+    if (options_.run_apart) steps = std::min(steps, 1 + random_.below(kApart / 2));  // many places to part at
     run_warp(warp, steps);
     if (clock_ * kLanes > options_.budget && !stop_) exhausted();
   }
