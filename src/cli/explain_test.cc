@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <string>
 
 #include "base/file.h"
 #include "cli/code_page.h"

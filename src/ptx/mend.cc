@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "ptx/mend_header.h"
 #include "ptx/mend_names.h"

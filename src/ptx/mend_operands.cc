@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <optional>
+#include <string>
 
 #include "ptx/arguments.h"
 #include "ptx/constant.h"

@@ -1,6 +1,7 @@
 #include "ptx/mend_site.h"
 
 #include <algorithm>
+#include <iterator>
 
 #include "ptx/arguments.h"
 #include "ptx/operand_check.h"

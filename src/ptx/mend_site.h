@@ -1,5 +1,6 @@
 // What a mend is looked for: one finding, and the function, statement and instruction that it points into.
 #pragma once
+#include <cstdint>
 #include <vector>
 
 #include "ptx/codes.h"

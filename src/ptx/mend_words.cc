@@ -1,10 +1,13 @@
 #include "ptx/mend_words.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <iterator>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/nearest.h"
 #include "ptx/form_choice.h"

@@ -1,5 +1,6 @@
 #include "ptx/patch.h"
 
+#include <algorithm>
 #include <cassert>
 #include <utility>
 

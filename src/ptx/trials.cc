@@ -1,6 +1,8 @@
 #include "ptx/trials.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "ptx/arguments.h"
 #include "ptx/codes.h"

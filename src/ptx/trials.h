@@ -2,6 +2,7 @@
 // the right one leaves the fewest loose ends: registers read before they are written, values never read, labels that nothing
 // reaches, parameters that nothing reads.
 #pragma once
+#include <compare>
 #include <cstddef>
 #include <optional>
 #include <string>
