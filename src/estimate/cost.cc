@@ -21,7 +21,7 @@ constexpr double kFetchBeyondL1 = 1;      // and where it does not fit the SM's
 constexpr double kHotAtomicCycles = 1;    // of L2, for one lane at one address
 constexpr double kBusy = 0.7;             // a resource this busy is what bounds
 constexpr double kUncertainty = 0.06;     // of the ratio of two estimates of one task
-constexpr double kGuessing = 0.15;       // where registers and with them occupancy are guessed
+constexpr double kGuessing = 0.15;        // where registers and with them occupancy are guessed
 constexpr double kMachineBytes = 16;      // an instruction
 
 toolchain::Resources resources_of(const LaunchCost& launch) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <queue>
+#include <utility>
 
 namespace ptxlab::estimate {
 namespace {

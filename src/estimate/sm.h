@@ -3,9 +3,11 @@
 // itself: loads in flight against latency, warps against dependences, queues against bandwidth, the last wave.
 #pragma once
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "estimate/hardware.h"

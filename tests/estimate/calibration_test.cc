@@ -2,6 +2,10 @@
 // scalar vector add. These figures chose the model's few free constants (docs/estimate.md), so this test says how well a
 // handful of physical constants fits all of them, and that later changes do not undo it.
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <map>
 
 #include "estimate/hardware.h"
 #include "rewrite/rule.h"

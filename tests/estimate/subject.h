@@ -2,6 +2,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
+#include <map>
 #include <string>
 #include <vector>
 

@@ -1,5 +1,7 @@
 // Every task's own kernel is estimated at its timed sizes: it can be, in little time, and no faster than memory allows.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 
