@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/file.h"
 #include "llm/fake_server.h"
 #include "llm/proposer.h"
