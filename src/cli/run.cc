@@ -188,7 +188,7 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
       std::copy(arguments[i].bytes.begin(), arguments[i].bytes.end(), one.parameters.begin() + layout.offsets[i]);
     }
   }
-  return launch::ResolvedPlan{buffers.list, {one}};
+  return launch::ResolvedPlan{buffers.list, {one}, {}};
 }
 
 // A plan's names are the names of --arg NAME=SPEC; unnamed ones are arg0, arg1 ... by their number.
@@ -250,6 +250,7 @@ base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& 
   auto engine = simt::make_simt_engine();
   auto program = engine->load(module, launch::entries_of(plan));
   if (!program.ok()) return program.findings();
+  if (auto wrong = simt::set_symbols(**program, plan, allocations, memory); !wrong.empty()) return wrong;
   simt::RunOptions options;
   options.check = watch.level;
   options.seed = request.seed;
@@ -287,6 +288,9 @@ base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& 
 // The same on a GPU: the results come to lie in `memory`, as if the engine had run.
 base::Result<Ran> on_gpu(const ptx::Module& module, const std::string& source, const launch::ResolvedPlan& plan,
                          const std::vector<size_t>& allocations, simt::Memory& memory, const Request& request) {
+  if (!plan.symbols.empty())
+    return trouble("CLI0017", "the plan fills variables of the module (`symbol`), which the GPU worker does not do yet",
+                   "--engine simt does");
   std::vector<std::string> contents;
   for (size_t at : allocations) {
     const auto& data = memory.allocation(at).data;

@@ -86,6 +86,10 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   }
   simt::Memory memory(options.seed);
   std::vector<size_t> indices = lay_out(memory, plan, data);
+  if (auto wrong = simt::set_symbols(**program, plan, indices, memory); !wrong.empty()) {
+    run.findings = std::move(wrong);
+    return run;
+  }
   std::vector<std::unique_ptr<simt::Observer>> observers;
   if (options.checkers) {
     for (const auto& checker : checkers::all_checkers()) observers.push_back(checker.make());

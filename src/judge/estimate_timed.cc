@@ -69,6 +69,8 @@ class PlanRun {
     for (const auto& buffer : plan.buffers) {
       buffers.push_back(memory.allocate(buffer.name, buffer.bytes, launch::ResolvedBuffer::Init::data));
     }
+    if (auto wrong = simt::set_symbols(**program, plan, buffers, memory); !wrong.empty())
+      return impossible(wrong.front().message);
     bool depends = estimate::depends_on_data(input_.module);
     if (depends && input_.fill) lazy_.emplace(plan, memory, buffers, input_.fill);
     std::vector<Traced> traced(plan.launches.size());

@@ -14,6 +14,8 @@ class FakeProgram : public simt::Program {
  public:
   explicit FakeProgram(const ptx::Module& module) : module_(module) {}
 
+  base::Findings set_variable(std::string_view, std::span<const uint8_t>) override { return {}; }
+
   simt::RunReport run(const launch::ResolvedLaunch& launch, std::span<const size_t> buffers, simt::Memory& memory,
                       const simt::RunOptions& options, std::span<simt::Observer* const>) override {
     simt::RunReport report;

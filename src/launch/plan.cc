@@ -3,8 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
+#include "base/nearest.h"
 #include "launch/argument.h"
 #include "launch/toml.h"
 
@@ -21,12 +23,14 @@ class PlanReader {
   base::Result<Plan> read(std::string_view text) {
     auto root = toml_.parse(text);
     if (!root) return std::move(toml_.findings);
-    toml_.keys(*root, "plan", {"schema", "let", "scratch", "launch"}, {"symbol", "tensor_map"});
+    toml_.keys(*root, "plan", {"schema", "let", "scratch", "symbol", "tensor_map", "launch"});
     if (auto schema = toml_.string(*root, "schema", "plan", true); schema && *schema != kSchema)
       toml_.wrong(*root->get("schema"), fmt::format("schema `{}` is not known", *schema),
                   fmt::format("this version reads \"{}\"", kSchema));
     lets(*root);
     scratch(*root);
+    symbols(*root);
+    tensor_maps(*root);
     if (const toml::array* list = toml_.array(*root, "launch", "plan", true)) {
       for (const toml::node& node : *list) launch(node);
       if (list->empty()) toml_.wrong(*list, "a plan without launches");
@@ -43,7 +47,8 @@ class PlanReader {
     for (const toml::node& node : *list) {
       const toml::array* pair = node.as_array();
       if (!pair || pair->size() != 2 || !pair->get(0)->is_string()) {
-        toml_.wrong(node, "an element of `let` is not a name and an expression", "write let = [[\"tiles\", \"ceildiv(m, 128)\"]]");
+        toml_.wrong(node, "an element of `let` is not a name and an expression",
+                    "write let = [[\"tiles\", \"ceildiv(m, 128)\"]]");
         continue;
       }
       const std::string name = pair->get(0)->as_string()->get();
@@ -79,6 +84,131 @@ class PlanReader {
     }
   }
 
+  void symbols(const toml::table& root) {
+    const toml::array* list = toml_.array(root, "symbol", "plan", false);
+    if (!list) return;
+    for (const toml::node& node : *list) {
+      const toml::table* table = node.as_table();
+      if (!table) {
+        toml_.wrong(node, "an element of `symbol` is not a table",
+                    R"(write symbol = [{ name = "c_taps", from = "w" }])");
+        continue;
+      }
+      toml_.keys(*table, "symbol", {"name", "from"});
+      Symbol symbol;
+      symbol.place = toml_.place(table->source());
+      symbol.name = toml_.string(*table, "name", "symbol", true).value_or("");
+      if (const toml::node* from = table->get("from")) {
+        if (auto text = place_or_value(*from, fmt::format("symbol `{}`, from", symbol.name), symbol.from_place))
+          symbol.from = std::move(*text);
+      } else {
+        toml_.missing(*table, "from", fmt::format("symbol `{}`", symbol.name));
+      }
+      plan_.symbols.push_back(std::move(symbol));
+    }
+  }
+
+  std::string choice(const toml::table& table, std::string_view key, const std::string& where,
+                     const std::vector<std::string>& known, const std::string& otherwise) {
+    const std::string word = toml_.string(table, key, where, false).value_or(otherwise);
+    if (!table.get(key) || std::find(known.begin(), known.end(), word) != known.end()) return word;
+    const std::string near = base::nearest(word, known);
+    toml_.wrong(
+        *table.get(key), fmt::format("{}: {} = \"{}\"", where, key, word),
+        near.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : fmt::format("did you mean \"{}\"?", near));
+    return otherwise;
+  }
+
+  std::vector<Expression> several(const toml::table& table, std::string_view key, const std::string& where,
+                                  bool required) {
+    std::vector<Expression> values;
+    const toml::array* list = toml_.array(table, key, where, required);
+    if (!list) return values;
+    if (list->empty() || list->size() > 5)
+      toml_.wrong(*list, fmt::format("{}: `{}` has {} entries, not 1 to 5", where, key, list->size()));
+    for (const toml::node& node : *list)
+      if (auto value = toml_.expression(node, fmt::format("{}, {}", where, key))) values.push_back(std::move(*value));
+    return values;
+  }
+
+  void tensor_maps(const toml::table& root) {
+    const toml::array* list = toml_.array(root, "tensor_map", "plan", false);
+    if (!list) return;
+    for (const toml::node& node : *list) {
+      const toml::table* table = node.as_table();
+      if (!table) {
+        toml_.wrong(node, "`tensor_map` is not a list of tables", "each tensor map starts with [[tensor_map]]");
+        continue;
+      }
+      TensorMap map;
+      map.place = toml_.place(table->source());
+      map.place.length = 0;
+      map.name = toml_.string(*table, "name", "tensor_map", true).value_or("");
+      const std::string where = fmt::format("tensor map `{}`", map.name);
+      toml_.keys(*table, where,
+                 {"name", "buffer", "type", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "l2",
+                  "oob"});
+      if (table->get("name")) toml_.identifier(map.name, *table->get("name"), "tensor_map");
+      map.buffer = toml_.string(*table, "buffer", where, true).value_or("");
+      if (!table->get("type")) toml_.missing(*table, "type", where);
+      map.type = choice(
+          *table, "type", where,
+          {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "tf32", "f32_ftz", "tf32_ftz"}, "");
+      map.dims = several(*table, "dims", where, true);
+      map.strides = several(*table, "strides", where, map.dims.size() > 1);
+      map.box = several(*table, "box", where, true);
+      map.element_strides = several(*table, "element_strides", where, false);
+      map.swizzle = choice(*table, "swizzle", where, {"none", "32B", "64B", "128B"}, "none");
+      map.interleave = choice(*table, "interleave", where, {"none", "16B", "32B"}, "none");
+      map.l2 = choice(*table, "l2", where, {"none", "64B", "128B", "256B"}, "none");
+      map.oob = choice(*table, "oob", where, {"zero", "nan"}, "zero");
+      if (map.dims.size() != map.box.size() && !map.dims.empty() && !map.box.empty())
+        toml_.wrong(*table->get("box"),
+                    fmt::format("{}: {} dims and a box of {}", where, map.dims.size(), map.box.size()));
+      if (!map.dims.empty() && table->get("strides") && map.strides.size() + 1 != map.dims.size())
+        toml_.wrong(*table->get("strides"),
+                    fmt::format("{}: {} dims and {} strides", where, map.dims.size(), map.strides.size()),
+                    "the innermost dimension has none: one stride, in bytes, for each further one");
+      plan_.tensor_maps.push_back(std::move(map));
+    }
+  }
+
+  // `for = ["t", "steps"]` or `for = [["i", "a"], ["j", "b"]]`.
+  std::vector<Loop> loops(const toml::table& table, const std::string& where) {
+    std::vector<Loop> result;
+    const toml::array* list = toml_.array(table, "for", where, false);
+    if (!list) return result;
+    constexpr const char* kHint = R"(write for = ["t", "steps"], or for = [["i", "a"], ["j", "b"]])";
+    const auto one = [&](const toml::array& pair) {
+      if (pair.size() != 2 || !pair.get(0)->is_string())
+        return toml_.wrong(pair, fmt::format("{}: `for` is not a name and a count", where), kHint);
+      Loop loop;
+      loop.name = pair.get(0)->as_string()->get();
+      loop.place = toml_.place(pair.get(0)->source());
+      if (!toml_.identifier(loop.name, *pair.get(0), where + ", for")) return;
+      for (const Loop& outer : result)
+        if (outer.name == loop.name)
+          return toml_.wrong(*pair.get(0), fmt::format("{}: two loops over `{}`", where, loop.name));
+      auto count = toml_.expression(*pair.get(1), where + ", for");
+      if (!count) return;
+      loop.count = std::move(*count);
+      result.push_back(std::move(loop));
+    };
+    if (list->empty()) toml_.wrong(*list, where + ": an empty `for`", kHint);
+    if (!list->empty() && list->get(0)->is_array()) {
+      for (const toml::node& node : *list) {
+        if (const toml::array* pair = node.as_array()) {
+          one(*pair);
+        } else {
+          toml_.wrong(node, fmt::format("{}: `for` is not a list of pairs", where), kHint);
+        }
+      }
+    } else if (!list->empty()) {
+      one(*list);
+    }
+    return result;
+  }
+
   std::vector<Expression> dims(const toml::table& table, std::string_view key, const std::string& where,
                                bool required) {
     std::vector<Expression> values;
@@ -99,7 +229,7 @@ class PlanReader {
     Launch& result = plan_.launches.emplace_back();
     const toml::table* table = node.as_table();
     if (!table) return toml_.wrong(node, "`launch` is not a list of tables", "each launch starts with [[launch]]");
-    toml_.keys(*table, where, {"entry", "grid", "block", "cluster", "shared", "args", "when", "cooperative"}, {"for"});
+    toml_.keys(*table, where, {"entry", "grid", "block", "cluster", "shared", "args", "when", "for", "cooperative"});
     result.place = toml_.place(table->source());
     result.place.length = 0;
     result.entry = toml_.string(*table, "entry", where, true).value_or("");
@@ -108,13 +238,15 @@ class PlanReader {
     result.cluster = dims(*table, "cluster", where, false);
     if (auto shared = toml_.expression(*table, "shared", where, false)) result.shared = std::move(*shared);
     result.when = toml_.expression(*table, "when", where, false);
+    result.loops = loops(*table, where);
     result.cooperative = toml_.boolean(*table, "cooperative", where).value_or(false);
     if (const toml::array* list = toml_.array(*table, "args", where, true))
       for (const toml::node& argument_node : *list) argument(argument_node, where, result);
   }
 
-  void argument(const toml::node& node, const std::string& where, Launch& launch) {
-    base::Place place = toml_.place(node.source());
+  // An argument's text, which must read as one; `place` is set to where it stands.
+  std::optional<std::string> place_or_value(const toml::node& node, const std::string& what, base::Place& place) {
+    place = toml_.place(node.source());
     std::string text;
     if (const auto* value = node.as_integer()) {
       text = std::to_string(value->get());
@@ -122,17 +254,25 @@ class PlanReader {
       text = word->get();
       place.column += 1;
     } else {
-      return toml_.wrong(node, fmt::format("{}: an argument is neither a string nor an integer", where));
+      toml_.wrong(node, fmt::format("{}: neither a string nor an integer", what));
+      return std::nullopt;
     }
     auto form = read_argument(text, place);
     if (!form) {
       for (base::Finding finding : form.findings()) {
-        finding.message = fmt::format("{}, argument {}: {}", where, launch.arguments.size() + 1, finding.message);
+        finding.message = fmt::format("{}: {}", what, finding.message);
         toml_.findings.push_back(std::move(finding));
       }
     }
     place.length = static_cast<uint32_t>(text.size());
-    launch.arguments.push_back(std::move(text));
+    return text;
+  }
+
+  void argument(const toml::node& node, const std::string& where, Launch& launch) {
+    base::Place place;
+    auto text = place_or_value(node, fmt::format("{}, argument {}", where, launch.arguments.size() + 1), place);
+    if (!text) return;
+    launch.arguments.push_back(std::move(*text));
     launch.argument_places.push_back(place);
   }
 
@@ -159,6 +299,16 @@ std::string list(const std::vector<Expression>& values) {
   return "[" + out + "]";
 }
 
+std::string text_of(const TensorMap& map) {
+  std::string out = fmt::format("\n[[tensor_map]]\nname = {}\nbuffer = {}\ntype = {}\ndims = {}\n", quoted(map.name),
+                                quoted(map.buffer), quoted(map.type), list(map.dims));
+  if (!map.strides.empty()) out += fmt::format("strides = {}\n", list(map.strides));
+  out += fmt::format("box = {}\n", list(map.box));
+  if (!map.element_strides.empty()) out += fmt::format("element_strides = {}\n", list(map.element_strides));
+  return out + fmt::format("swizzle = {}\ninterleave = {}\nl2 = {}\noob = {}\n", quoted(map.swizzle),
+                           quoted(map.interleave), quoted(map.l2), quoted(map.oob));
+}
+
 }  // namespace
 
 base::Result<Plan> read_plan(std::string_view text, std::string_view file) { return PlanReader(file).read(text); }
@@ -178,8 +328,21 @@ std::string print(const Plan& plan) {
                          quoted(buffer.bytes.text()), buffer.zero ? "zero" : "poison");
     out += "]\n";
   }
+  if (!plan.symbols.empty()) {
+    out += "symbol = [\n";
+    for (const Symbol& symbol : plan.symbols)
+      out += fmt::format("  {{ name = {}, from = {} }},\n", quoted(symbol.name), quoted(symbol.from));
+    out += "]\n";
+  }
+  for (const TensorMap& map : plan.tensor_maps) out += text_of(map);
   for (const Launch& launch : plan.launches) {
     out += fmt::format("\n[[launch]]\nentry = {}\n", quoted(launch.entry));
+    if (!launch.loops.empty()) {
+      std::string loops;
+      for (const Loop& loop : launch.loops)
+        loops += fmt::format("{}[{}, {}]", loops.empty() ? "" : ", ", quoted(loop.name), quoted(loop.count.text()));
+      out += fmt::format("for = [{}]\n", loops);
+    }
     if (launch.when) out += fmt::format("when = {}\n", quoted(launch.when->text()));
     out += fmt::format("grid = {}\nblock = {}\n", list(launch.grid), list(launch.block));
     if (!launch.cluster.empty()) out += fmt::format("cluster = {}\n", list(launch.cluster));

@@ -152,11 +152,204 @@ TEST(Plan, UnknownKeySuggestsTheNearest) {
   EXPECT_EQ(finding.place.file, "a.plan.toml");
 }
 
-TEST(Plan, FormsThatWait) {
-  EXPECT_EQ(first_fault(with("[[launch]]", "[[tensor_map]]\nname = \"t\"\n[[launch]]")).code, "PLAN0013");
-  EXPECT_EQ(first_fault(with("let =", "symbol = []\nlet =")).code, "PLAN0013");
-  EXPECT_EQ(first_fault(with("when = \"n > 5\"", "for = [\"t\", \"n\"]")).code, "PLAN0013");
-  EXPECT_EQ(first_fault(with("\"x\"", "\"pick(n, x, x)\"")).code, "PLAN0013");
+// --- loops, picks, symbols, structs, tensor maps ---
+
+constexpr const char* kLoops = R"toml(schema = "ptxlab.plan/1"
+scratch = [{ name = "other", bytes = "4*n" }]
+symbol = [{ name = "c_taps", from = "w" }, { name = "c_n", from = "2*n + 1" }, { name = "c_eps", from = "eps" }]
+[[launch]]
+for = ["t", "steps"]
+entry = "step"
+grid = ["t + 1"]
+block = [32]
+args = ["pick(t % 2, x, other)", "pick(t % 2, other, x + 8)", "t"]
+[[launch]]
+for = ["t", "steps"]
+when = "t > 0"
+entry = "step"
+grid = [7]
+block = [32]
+args = ["pick(t - 1, w + 4, pick(n == 7, w, x) + 4) + 4", "null", "n"]
+[[launch]]
+for = [["t", 2], ["j", "t + 1"]]
+entry = "step"
+grid = [1]
+block = [32]
+args = ["x + 4*j", "x", "10*t + j"]
+)toml";
+
+ptx::Variable variable(std::string name, isa::Type type, std::vector<uint64_t> dims = {}) {
+  ptx::Variable made = parameter(std::move(name), type, 0, std::move(dims));
+  made.space = isa::Space::constant;
+  return made;
+}
+
+ptx::Module module_for_loops() {
+  using isa::Type;
+  ptx::Module module;
+  module.functions.push_back(
+      entry("step", {parameter("a", Type::u64), parameter("b", Type::u64), parameter("i", Type::u32)}));
+  module.functions.push_back(entry("by_value", {parameter("s", Type::b8, 8, {24}), parameter("n", Type::u32)}));
+  module.variables = {variable("_ZN3fir6c_tapsE", Type::f32, {9}), variable("c_n", Type::u32),
+                      variable("c_eps", Type::f32), variable("c_x", Type::u64), variable("c_s", Type::b8, {24})};
+  return module;
+}
+
+Binding binding_for_loops() {
+  Binding binding;
+  binding.parameters = {{"n", 7}, {"steps", 3}};
+  binding.scalars["eps"] = {"f32", 0x358637bd, 0};
+  binding.buffers = {{"x", 28, ResolvedBuffer::Role::inout, ResolvedBuffer::Init::data},
+                     {"w", 20, ResolvedBuffer::Role::in, ResolvedBuffer::Init::data}};
+  binding.structs["p"] = {{1, 2, 3, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0}, {{8, 1, 4}}};
+  return binding;
+}
+
+std::string loops_with(std::string_view from, std::string_view to) {
+  std::string text = kLoops;
+  const size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+base::Result<ResolvedPlan> resolved_loops(const std::string& text) {
+  auto plan = read_plan(text, "a.plan.toml");
+  if (!plan) return plan.findings();
+  return resolve(*plan, module_for_loops(), binding_for_loops());
+}
+
+base::Finding loop_fault(const std::string& text) {
+  auto resolved = resolved_loops(text);
+  if (!resolved) return resolved.findings()[0];
+  ADD_FAILURE() << "no finding in\n" << text;
+  return {};
+}
+
+TEST(Plan, NeighboursWithTheSameLoopsAreOneBody) {
+  auto resolved = resolved_loops(kLoops);
+  ASSERT_TRUE(resolved.ok()) << base::render(resolved.findings(), kLoops);
+  std::vector<uint32_t> grids, numbers;
+  for (const ResolvedLaunch& launch : resolved->launches) {
+    grids.push_back(launch.grid[0]);
+    numbers.push_back(launch.parameters[16]);
+  }
+  // t = 0, 1, 2 of the first body, whose second launch is left out at 0; then the nest.
+  EXPECT_EQ(grids, (std::vector<uint32_t>{1, 2, 7, 3, 7, 1, 1, 1}));
+  EXPECT_EQ(numbers, (std::vector<uint32_t>{0, 1, 7, 2, 7, 0, 10, 11}));
+}
+
+TEST(Plan, PicksChooseAPlace) {
+  std::string text =
+      loops_with("pick(t - 1, w + 4, pick(n == 7, w, x) + 4) + 4", "pick(t - 1, pick(n == 7, x, w) + 4, null)");
+  auto resolved = resolved_loops(text);
+  ASSERT_TRUE(resolved.ok()) << base::render(resolved.findings(), text);
+  using Pointers = std::vector<Relocation>;
+  // Buffers: x, w, other.
+  EXPECT_EQ(resolved->launches[0].pointers, (Pointers{{0, 0, 0}, {8, 2, 0}}));
+  EXPECT_EQ(resolved->launches[1].pointers, (Pointers{{0, 2, 0}, {8, 0, 8}}));
+  EXPECT_EQ(resolved->launches[2].pointers, (Pointers{{0, 1, 4}}));
+  EXPECT_EQ(resolved->launches[4].pointers, (Pointers{}));  // null: the bytes are 0
+  EXPECT_EQ(resolved->launches[4].parameters[0], 0);
+}
+
+TEST(Plan, SymbolsTakeBuffersAndValues) {
+  auto resolved = resolved_loops(kLoops);
+  ASSERT_TRUE(resolved.ok());
+  ASSERT_EQ(resolved->symbols.size(), 3u);
+  EXPECT_EQ(resolved->symbols[0], (ResolvedSymbol{"_ZN3fir6c_tapsE", 1, 0, 20, {}, {}}));
+  EXPECT_EQ(resolved->symbols[1].value, (std::vector<uint8_t>{15, 0, 0, 0}));
+  EXPECT_EQ(resolved->symbols[2].value, (std::vector<uint8_t>{0xbd, 0x37, 0x86, 0x35}));
+  // A variable of 8 bytes takes a buffer's address, a struct its bytes with the addresses in them.
+  resolved = resolved_loops(loops_with("{ name = \"c_n\", from = \"2*n + 1\" }",
+                                       "{ name = \"c_x\", from = \"x + 4\" }, { name = \"c_s\", from = \"p\" }"));
+  ASSERT_TRUE(resolved.ok());
+  EXPECT_EQ(resolved->symbols[1].pointers, (std::vector<Relocation>{{0, 0, 4}}));
+  EXPECT_EQ(resolved->symbols[2].pointers, (std::vector<Relocation>{{8, 1, 4}}));
+  EXPECT_EQ(resolved->symbols[2].value[16], 9);
+}
+
+TEST(Plan, StructsGoByValue) {
+  auto resolved = resolved_loops(
+      "schema = \"ptxlab.plan/1\"\n[[launch]]\nentry = \"by_value\"\ngrid = [1]\nblock = [1]\nargs = [\"p\", 3]\n");
+  ASSERT_TRUE(resolved.ok());
+  const ResolvedLaunch& launch = resolved->launches[0];
+  EXPECT_EQ(launch.parameters.size(), 28u);
+  EXPECT_EQ(launch.parameters[3], 4);
+  EXPECT_EQ(launch.parameters[16], 9);
+  EXPECT_EQ(launch.parameters[24], 3);
+  EXPECT_EQ(launch.pointers, (std::vector<Relocation>{{8, 1, 4}}));
+}
+
+TEST(Plan, LoopsPicksAndSymbolsPrintAndReadBack) {
+  auto plan = read_plan(kLoops, "a.plan.toml");
+  ASSERT_TRUE(plan.ok());
+  const std::string printed = print(*plan);
+  auto again = read_plan(printed, "b");
+  ASSERT_TRUE(again.ok()) << base::render(again.findings(), printed);
+  EXPECT_EQ(print(*again), printed);
+  EXPECT_EQ(*resolve(*plan, module_for_loops(), binding_for_loops()),
+            *resolve(*again, module_for_loops(), binding_for_loops()));
+}
+
+TEST(Plan, LoopFaults) {
+  EXPECT_EQ(loop_fault(loops_with("[\"t\", \"steps\"]", "[\"t\"]")).code, "PLAN0012");
+  EXPECT_EQ(loop_fault(loops_with("[\"t\", \"steps\"]", "[]")).code, "PLAN0012");
+  EXPECT_EQ(loop_fault(loops_with("[[\"t\", 2], [\"j\"", "[[\"t\", 2], [\"t\"")).code, "PLAN0012");
+  EXPECT_EQ(loop_fault(loops_with("[[\"t\", 2], [\"j\"", "[[\"x\", 2], [\"j\"")).code, "PLAN0027");
+  EXPECT_EQ(loop_fault(loops_with("[\"t\", \"steps\"]", "[\"t\", \"stesp\"]")).hint, "did you mean `steps`?");
+  EXPECT_EQ(loop_fault(loops_with("[\"t\", \"steps\"]", "[\"t\", \"0 - steps\"]")).code, "PLAN0031");
+  EXPECT_EQ(loop_fault(loops_with("[\"t\", \"steps\"]", "[\"t\", 1000000]")).code, "PLAN0031");
+  EXPECT_EQ(loop_fault(loops_with("[[\"t\", 2], [\"j\", \"t + 1\"]]", "[[\"t\", 200], [\"j\", 200]]\nwhen = 1")).code,
+            "PLAN0028");  // x + 4*j
+  EXPECT_EQ(loop_fault(loops_with("[[\"t\", 2], [\"j\", \"t + 1\"]]", "[[\"k\", 20000], [\"j\", 2], [\"t\", 1]]")).code,
+            "PLAN0031");
+  // A name of a loop is known inside it alone.
+  EXPECT_EQ(loop_fault(loops_with("\"10*t + j\"", "\"steps + i\"")).code, "PLAN0002");
+}
+
+TEST(Plan, PickFaults) {
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t + 5, x, other)")).code, "PLAN0032");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x, oter)")).hint, "did you mean `other`?");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x")).code, "PLAN0001");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2)")).code, "PLAN0001");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x, 5)")).code, "PLAN0001");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x, other) * 2")).code, "PLAN0001");
+  EXPECT_EQ(loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x, other + 29)")).code, "PLAN0028");
+  EXPECT_EQ(loop_fault(loops_with("\"t\"]\n", "\"pick(t, x, w, other)\"]\n")).code, "PLAN0023");
+  const base::Finding finding = loop_fault(loops_with("pick(t % 2, x, other)", "pick(t % 2, x, otherwise)"));
+  EXPECT_EQ(finding.code, "PLAN0022");
+  EXPECT_EQ(finding.place.line, 9u);
+  EXPECT_EQ(finding.place.column, 24u);
+}
+
+TEST(Plan, SymbolFaults) {
+  EXPECT_EQ(loop_fault(loops_with("c_taps", "c_tabs")).code, "PLAN0030");
+  EXPECT_EQ(loop_fault(loops_with("name = \"c_n\"", "name = \"c_m\"")).hint, "did you mean `c_n`?");
+  EXPECT_EQ(loop_fault(loops_with("from = \"w\"", "from = \"v\"")).code, "PLAN0022");
+  EXPECT_EQ(loop_fault(loops_with("from = \"w\"", "form = \"w\"")).hint, "did you mean `from`?");
+  EXPECT_EQ(loop_fault(loops_with("\"c_n\", from = \"2*n + 1\"", "\"c_n\", from = \"x\"")).code, "PLAN0030");
+  EXPECT_EQ(loop_fault(loops_with("\"c_eps\", from = \"eps\"", "\"c_eps\", from = \"n\"")).code, "PLAN0030");
+  EXPECT_EQ(loop_fault(loops_with("\"c_eps\"", "\"fir::c_taps\"")).code, "PLAN0027");
+}
+
+TEST(Plan, TensorMapsAreReadAndRefused) {
+  const std::string map =
+      "[[tensor_map]]\nname = \"tm\"\nbuffer = \"x\"\ntype = \"bf16\"\ndims = [\"n\", 4]\nstrides = [\"2*n\"]\nbox = "
+      "[64, 2]\n"
+      "swizzle = \"128B\"\n[[launch]]";
+  const base::Finding finding = first_fault(with("[[launch]]", map));
+  EXPECT_EQ(finding.code, "PLAN0013");
+  EXPECT_NE(finding.message.find("tensor map `tm`"), std::string::npos) << finding.message;
+  const auto changed = [&](std::string_view from, std::string_view to) {
+    std::string text = map;
+    text.replace(text.find(from), from.size(), to);
+    return first_fault(with("[[launch]]", text));
+  };
+  EXPECT_EQ(changed("128B", "128b").hint, "did you mean \"128B\"?");
+  EXPECT_EQ(changed("[\"2*n\"]", "[\"2*n\", 8]").code, "PLAN0012");
+  EXPECT_EQ(changed("[64, 2]", "[64]").code, "PLAN0012");
+  EXPECT_EQ(changed("swizzle", "swizle").code, "PLAN0011");
+  EXPECT_EQ(changed("type = \"bf16\"\n", "").code, "PLAN0012");
 }
 
 TEST(Plan, ReadingFaults) {

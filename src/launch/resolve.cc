@@ -2,7 +2,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "base/nearest.h"
@@ -15,6 +17,7 @@ namespace {
 
 constexpr int64_t kMaxScratch = int64_t{1} << 40;  // beyond the memory of any device
 constexpr int64_t kMaxShared = 227 * 1024;         // the largest of any target so far
+constexpr uint64_t kMaxSymbolValue = 4096;         // of a scalar or a struct
 constexpr int64_t kMaxCluster = 16;                // with the non-portable size allowed
 constexpr std::array<int64_t, 3> kMaxGrid{2147483647, 65535, 65535};
 constexpr std::array<int64_t, 3> kMaxBlock{1024, 1024, 64};
@@ -32,7 +35,18 @@ class Resolver {
       if (!is_float(scalar)) known_.push_back(name);
     lets();
     for (const Scratch& buffer : plan_.scratch) scratch(buffer);
-    for (size_t i = 0; i < plan_.launches.size() && findings_.size() < 20; ++i) launch(plan_.launches[i], i + 1);
+    for (const TensorMap& map : plan_.tensor_maps)
+      error("PLAN0013", map.place, fmt::format("tensor map `{}`: read, but not made yet", map.name),
+            "no engine of this version executes what needs one; ordinary loads and stores do the same work");
+    for (const Symbol& one : plan_.symbols) symbol(one);
+    for (size_t i = 0; i < plan_.launches.size() && findings_.size() < 20;) {
+      size_t end = i + 1;
+      while (end < plan_.launches.size() && !plan_.launches[i].loops.empty() &&
+             same_loops(plan_.launches[i], plan_.launches[end]))
+        ++end;
+      body(i, end, 0);
+      i = end;
+    }
     if (!findings_.empty()) return std::move(findings_);
     return std::move(result_);
   }
@@ -54,7 +68,49 @@ class Resolver {
       return it->second.integer;
     if (auto it = lets_.find(key); it != lets_.end()) return it->second;
     if (auto it = binding_.parameters.find(key); it != binding_.parameters.end()) return it->second;
+    for (const auto& [loop, value] : loop_values_)
+      if (loop == name) return value;
     return std::nullopt;
+  }
+
+  static bool same_loops(const Launch& a, const Launch& b) {
+    return std::equal(a.loops.begin(), a.loops.end(), b.loops.begin(), b.loops.end(), [](const Loop& x, const Loop& y) {
+      return x.name == y.name && x.count.text() == y.count.text();
+    });
+  }
+
+  // The launches [begin, end) share their loops; those from `depth` on are still to be run.
+  void body(size_t begin, size_t end, size_t depth) {
+    const std::vector<Loop>& loops = plan_.launches[begin].loops;
+    if (depth == loops.size()) {
+      for (size_t i = begin; i < end && findings_.size() < 20; ++i) launch(plan_.launches[i], i + 1);
+      return;
+    }
+    const Loop& loop = loops[depth];
+    const std::string what = fmt::format("launch {}, for `{}`", begin + 1, loop.name);
+    if (taken(loop.name))
+      return error("PLAN0027", loop.place, fmt::format("{}: the name is taken", what),
+                   "a loop variable's name differs from the task's params and arguments, lets and scratch");
+    auto count = evaluate(loop.count, what, loop.place);
+    if (!count) return;
+    if (*count < 0 || *count > static_cast<int64_t>(kMaxLaunches))
+      return error("PLAN0031", loop.count.origin().line ? loop.count.origin() : loop.place,
+                   fmt::format("{}: runs {} times", what, *count),
+                   fmt::format("a loop runs 0 to {} times", kMaxLaunches));
+    const size_t before = findings_.size();
+    for (int64_t value = 0; value < *count; ++value) {
+      loop_values_.emplace_back(loop.name, value);
+      known_.push_back(loop.name);
+      body(begin, end, depth + 1);
+      known_.pop_back();
+      loop_values_.pop_back();
+      if (findings_.size() > before) return;  // the next round would say the same
+    }
+  }
+
+  bool taken(const std::string& name) const {
+    return lets_.count(name) || binding_.parameters.count(name) || binding_.scalars.count(name) ||
+           binding_.structs.count(name) || buffer_named(name);
   }
 
   std::optional<int64_t> evaluate(const Expression& expression, const std::string& what, const base::Place& fallback) {
@@ -70,7 +126,7 @@ class Resolver {
 
   void lets() {
     for (const auto& [name, expression] : plan_.lets) {
-      if (lets_.count(name) || binding_.parameters.count(name) || binding_.scalars.count(name) || buffer_named(name)) {
+      if (taken(name)) {
         error("PLAN0027", expression.origin(), fmt::format("let `{}`: the name is taken", name),
               "a let's name differs from the task's params and arguments and from other lets");
         continue;
@@ -91,7 +147,7 @@ class Resolver {
 
   void scratch(const Scratch& buffer) {
     const std::string what = fmt::format("scratch `{}`", buffer.name);
-    if (buffer_named(buffer.name) || lookup(buffer.name) || binding_.scalars.count(buffer.name))
+    if (taken(buffer.name))
       return error("PLAN0027", buffer.place, fmt::format("{}: the name is taken", what),
                    "a scratch buffer's name differs from the task's params and arguments and from lets");
     auto bytes = evaluate(buffer.bytes, what, buffer.place);
@@ -211,8 +267,20 @@ class Resolver {
     check_block(*entry, launch, *block, where);
     check_cluster(launch, resolved, where);
     arguments(*entry, launch, resolved, where);
+    if (result_.launches.size() == kMaxLaunches)
+      return error("PLAN0031", launch.place, fmt::format("{}: more than {} launches in all", where, kMaxLaunches));
     result_.launches.push_back(std::move(resolved));
   }
+
+  // Where an argument's bytes go: a parameter's place among the launch's, or a symbol's value.
+  struct Slot {
+    std::vector<uint8_t>& bytes;
+    std::vector<Relocation>& pointers;
+    uint32_t offset;
+    const ptx::Variable& variable;
+    std::string label;  // "the parameter `p0`"
+    std::string_view code;
+  };
 
   void arguments(const ptx::Function& entry, const Launch& launch, ResolvedLaunch& resolved, const std::string& where) {
     if (launch.arguments.size() != entry.parameters.size())
@@ -226,68 +294,142 @@ class Resolver {
       const std::string what = fmt::format("{}, argument {} (`{}`)", where, i + 1, launch.arguments[i]);
       auto form = read_argument(launch.arguments[i], place);
       if (form) {
-        argument(*form, entry.parameters[i], layout.offsets[i], place, what, resolved);
+        argument(*form,
+                 {resolved.parameters, resolved.pointers, layout.offsets[i], entry.parameters[i],
+                  fmt::format("the parameter `{}`", entry.parameters[i].name), "PLAN0023"},
+                 place, what);
       } else {
-        for (base::Finding finding : form.findings()) {
-          finding.message = fmt::format("{}: {}", what, finding.message);
-          findings_.push_back(std::move(finding));
-        }
+        note(form.findings(), what);
       }
     }
   }
 
-  bool fits(uint64_t bytes, const ptx::Variable& parameter, std::string_view kind, const base::Place& place,
+  void note(const base::Findings& findings, const std::string& what) {
+    for (base::Finding finding : findings) {
+      finding.message = fmt::format("{}: {}", what, finding.message);
+      findings_.push_back(std::move(finding));
+    }
+  }
+
+  bool fits(uint64_t bytes, const Slot& slot, std::string_view kind, const base::Place& place,
             const std::string& what) {
-    if (parameter.bytes() == bytes) return true;
-    error("PLAN0023", place,
-          fmt::format("{}: {} of {} bytes for the parameter `{}` of {} bytes", what, kind, bytes, parameter.name,
-                      parameter.bytes()));
+    if (slot.variable.bytes() == bytes) return true;
+    error(slot.code, place,
+          fmt::format("{}: {} of {} bytes for {} of {} bytes", what, kind, bytes, slot.label, slot.variable.bytes()));
     return false;
   }
 
-  void argument(const ArgumentForm& form, const ptx::Variable& parameter, uint32_t offset, const base::Place& place,
-                const std::string& what, ResolvedLaunch& resolved) {
+  void argument(const ArgumentForm& form, const Slot& slot, const base::Place& place, const std::string& what) {
     if (form.null) {
-      fits(8, parameter, "a null pointer", place, what);
+      fits(8, slot, "a null pointer", place, what);
       return;  // the bytes are 0 already
     }
-    if (auto buffer = buffer_named(form.name)) return pointer(form, *buffer, parameter, offset, place, what, resolved);
+    if (form.pick) {
+      if (!fits(8, slot, "an address", place, what)) return;
+      if (auto at = place_of(*form.pick, place, what); at && at->buffer)
+        slot.pointers.push_back({slot.offset, *at->buffer, at->addend});
+      return;
+    }
+    if (auto buffer = buffer_named(form.name)) return pointer(form, *buffer, slot, place, what);
+    if (auto one = binding_.structs.find(form.name); form.bare && one != binding_.structs.end())
+      return structure(one->second, slot, place, what);
     auto scalar = binding_.scalars.find(form.name);
     if (form.bare && scalar != binding_.scalars.end()) {
       const auto type = isa::type_named(scalar->second.type);
       assert(type && "the task's reader admits known types only");
-      if (fits(static_cast<uint64_t>(isa::bytes_of(*type)), parameter,
+      if (fits(static_cast<uint64_t>(isa::bytes_of(*type)), slot,
                fmt::format("a scalar of type {}", scalar->second.type), place, what))
-        store(resolved, offset, scalar->second.bits, isa::bytes_of(*type));
+        store(slot, scalar->second.bits, isa::bytes_of(*type));
       return;
     }
     if (form.bare && !lookup(form.name)) return unknown(form.name, place, what);
-    integer(form, parameter, offset, place, what, resolved);
+    integer(form, slot, place, what);
   }
 
-  void pointer(const ArgumentForm& form, uint32_t buffer, const ptx::Variable& parameter, uint32_t offset,
-               const base::Place& place, const std::string& what, ResolvedLaunch& resolved) {
-    if (!fits(8, parameter, "an address", place, what)) return;
-    int64_t addend = 0;
-    if (!form.bare) {
-      if (!form.addend)
-        return error("PLAN0022", place, fmt::format("{}: a buffer in an expression", what),
-                     "a place reads `buffer` or `buffer + BYTES`");
-      auto value = evaluate(*form.addend, what, place);
-      if (!value) return;
-      addend = *value;
+  void structure(const Binding::Struct& value, const Slot& slot, const base::Place& place, const std::string& what) {
+    if (!fits(value.bytes.size(), slot, "a struct", place, what)) return;
+    std::copy(value.bytes.begin(), value.bytes.end(), slot.bytes.begin() + slot.offset);
+    for (Relocation pointer : value.pointers) {
+      pointer.offset += slot.offset;
+      slot.pointers.push_back(pointer);
     }
-    const ResolvedBuffer& target = result_.buffers[buffer];
-    if (addend < 0 || static_cast<uint64_t>(addend) > target.bytes)
-      return error("PLAN0028", place,
-                   fmt::format("{}: byte {} of `{}`, which has {}", what, addend, target.name, target.bytes));
-    resolved.pointers.push_back({offset, buffer, static_cast<uint64_t>(addend)});
+  }
+
+  struct Address {
+    std::optional<uint32_t> buffer;  // nothing: null
+    uint64_t addend = 0;
+  };
+
+  // A place with every pick decided; nothing where it is wrong.
+  std::optional<Address> place_of(const PlaceForm& form, const base::Place& fallback, const std::string& what) {
+    const base::Place place = form.place.line ? form.place : fallback;
+    Address address;
+    if (form.pick) {
+      auto index = evaluate(*form.pick, what, place);
+      if (!index) return std::nullopt;
+      if (*index < 0 || *index >= static_cast<int64_t>(form.choices.size())) {
+        error("PLAN0032", place,
+              fmt::format("{}: index {} of a pick among {} places", what, *index, form.choices.size()),
+              "0 picks the first place");
+        return std::nullopt;
+      }
+      auto chosen = place_of(form.choices[static_cast<size_t>(*index)], place, what);
+      if (!chosen) return std::nullopt;
+      address = *chosen;
+    } else if (form.name != "null") {
+      address.buffer = buffer_named(form.name);
+      if (!address.buffer) {
+        unknown(form.name, place, what);
+        return std::nullopt;
+      }
+    }
+    if (form.addend && !add(*form.addend, address, place, what)) return std::nullopt;
+    return address;
+  }
+
+  bool add(const Expression& addend, Address& address, const base::Place& place, const std::string& what) {
+    auto value = evaluate(addend, what, place);
+    if (!value) return false;
+    if (!address.buffer) {
+      error("PLAN0028", place, fmt::format("{}: an offset from null", what));
+      return false;
+    }
+    const ResolvedBuffer& target = result_.buffers[*address.buffer];
+    const int64_t at = static_cast<int64_t>(address.addend) + *value;
+    if (at < 0 || static_cast<uint64_t>(at) > target.bytes) {
+      error("PLAN0028", place, fmt::format("{}: byte {} of `{}`, which has {}", what, at, target.name, target.bytes));
+      return false;
+    }
+    address.addend = static_cast<uint64_t>(at);
+    return true;
+  }
+
+  // "buffer" or "buffer + EXPR".
+  std::optional<Address> simple_place(const ArgumentForm& form, uint32_t buffer, const base::Place& place,
+                                      const std::string& what) {
+    Address address{buffer, 0};
+    if (form.bare) return address;
+    if (!form.addend) {
+      error("PLAN0022", place, fmt::format("{}: a buffer in an expression", what),
+            "a place reads `buffer` or `buffer + BYTES`");
+      return std::nullopt;
+    }
+    if (!add(*form.addend, address, place, what)) return std::nullopt;
+    return address;
+  }
+
+  void pointer(const ArgumentForm& form, uint32_t buffer, const Slot& slot, const base::Place& place,
+               const std::string& what) {
+    if (!fits(8, slot, "an address", place, what)) return;
+    if (auto at = simple_place(form, buffer, place, what))
+      slot.pointers.push_back({slot.offset, *at->buffer, at->addend});
   }
 
   void unknown(const std::string& name, const base::Place& place, const std::string& what) {
     std::vector<std::string> words = known_;
     for (const ResolvedBuffer& buffer : result_.buffers) words.push_back(buffer.name);
     for (const auto& [scalar, value] : binding_.scalars) words.push_back(scalar);
+    for (const auto& [structure, value] : binding_.structs) words.push_back(structure);
     const std::string near = base::nearest(name, words);
     std::string hint = near.empty() ? "known here: null" : fmt::format("did you mean `{}`?", near);
     if (near.empty()) {
@@ -298,30 +440,87 @@ class Resolver {
     error("PLAN0022", place, fmt::format("{}: nothing is called `{}`", what, name), hint);
   }
 
-  void integer(const ArgumentForm& form, const ptx::Variable& parameter, uint32_t offset, const base::Place& place,
-               const std::string& what, ResolvedLaunch& resolved) {
+  void integer(const ArgumentForm& form, const Slot& slot, const base::Place& place, const std::string& what) {
     auto value = evaluate(*form.whole, what, place);
     if (!value) return;
-    const uint64_t bytes = parameter.bytes();
+    const uint64_t bytes = slot.variable.bytes();
     if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
-      return error("PLAN0013", place, fmt::format("{}: the parameter `{}` has {} bytes", what, parameter.name, bytes),
-                   "structures by value belong to the format; this version does not read them yet");
-    if (isa::is_float(parameter.type) && parameter.dims.empty())
-      return error("PLAN0023", place,
-                   fmt::format("{}: an integer for the parameter `{}` of type {}", what, parameter.name,
-                               isa::name_of(parameter.type)),
+      return error(slot.code, place, fmt::format("{}: an integer for {} of {} bytes", what, slot.label, bytes),
+                   "a structure by value is an argument of the task with kind = \"struct\"");
+    if (isa::is_float(slot.variable.type) && slot.variable.dims.empty())
+      return error(slot.code, place,
+                   fmt::format("{}: an integer for {} of type {}", what, slot.label, isa::name_of(slot.variable.type)),
                    "floating-point values come from the task's scalar arguments");
     const int bits = static_cast<int>(bytes) * 8;
     if (bits < 64 && (*value >= (int64_t{1} << bits) || *value < -(int64_t{1} << (bits - 1))))
-      return error(
-          "PLAN0023", place,
-          fmt::format("{}: {} does not fit the {} bytes of the parameter `{}`", what, *value, bytes, parameter.name));
-    store(resolved, offset, static_cast<uint64_t>(*value), static_cast<int>(bytes));
+      return error(slot.code, place,
+                   fmt::format("{}: {} does not fit the {} bytes of {}", what, *value, bytes, slot.label));
+    store(slot, static_cast<uint64_t>(*value), static_cast<int>(bytes));
   }
 
-  static void store(ResolvedLaunch& resolved, uint32_t offset, uint64_t bits, int bytes) {
+  static void store(const Slot& slot, uint64_t bits, int bytes) {
     for (int i = 0; i < bytes; ++i)
-      resolved.parameters[offset + static_cast<uint32_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+      slot.bytes[slot.offset + static_cast<uint32_t>(i)] = static_cast<uint8_t>(bits >> (8 * i));
+  }
+
+  const ptx::Variable* variable_of(const Symbol& symbol) {
+    const ptx::Variable* found = module_.variable(symbol.name);
+    if (found && (found->space == isa::Space::global || found->space == isa::Space::constant)) return found;
+    std::vector<std::string> names;
+    for (const ptx::Variable& variable : module_.variables)
+      if (variable.space == isa::Space::global || variable.space == isa::Space::constant)
+        names.push_back(variable.name);
+    std::string hint = base::nearest(symbol.name, names);
+    if (!hint.empty()) {
+      hint = fmt::format("did you mean `{}`?", hint);
+    } else {
+      hint = names.empty() ? "the module has no variable in global or constant memory" : "variables:";
+      for (const std::string& name : names) hint += " " + name;
+    }
+    error("PLAN0030", symbol.place,
+          fmt::format("symbol `{}`: the module has no such variable, or several that would fit", symbol.name), hint);
+    return nullptr;
+  }
+
+  void symbol(const Symbol& symbol) {
+    const ptx::Variable* variable = variable_of(symbol);
+    if (!variable) return;
+    const std::string what = fmt::format("symbol `{}` from `{}`", symbol.name, symbol.from);
+    auto form = read_argument(symbol.from, symbol.from_place);
+    if (!form) return note(form.findings(), what);
+    for (const ResolvedSymbol& other : result_.symbols)
+      if (other.name == variable->name)
+        return error("PLAN0027", symbol.place, fmt::format("{}: the variable is filled twice", what));
+    ResolvedSymbol resolved;
+    resolved.name = variable->name;
+    auto buffer = form->null || form->pick ? std::nullopt : buffer_named(form->name);
+    if (form->pick || (buffer && !holds_pointer(*variable))) {
+      auto at = form->pick ? place_of(*form->pick, symbol.from_place, what)
+                           : simple_place(*form, *buffer, symbol.from_place, what);
+      if (!at || !at->buffer) return;
+      resolved.buffer = *at->buffer;
+      resolved.addend = at->addend;
+      resolved.bytes = result_.buffers[*at->buffer].bytes - at->addend;
+      if (resolved.bytes > variable->bytes())
+        return error("PLAN0030", symbol.from_place,
+                     fmt::format("{}: {} bytes for a variable of {}", what, resolved.bytes, variable->bytes()),
+                     "a buffer fills the variable from its first byte on, and must not be longer");
+    } else {
+      if (variable->bytes() > kMaxSymbolValue)
+        return error("PLAN0030", symbol.from_place,
+                     fmt::format("{}: a variable of {} bytes takes a buffer", what, variable->bytes()));
+      resolved.value.assign(variable->bytes(), 0);
+      argument(*form,
+               {resolved.value, resolved.pointers, 0, *variable, fmt::format("the variable `{}`", variable->name),
+                "PLAN0030"},
+               symbol.from_place, what);
+    }
+    result_.symbols.push_back(std::move(resolved));
+  }
+
+  // Eight bytes of integers and a buffer: `__constant__ float* c_x` takes the address, not the contents.
+  static bool holds_pointer(const ptx::Variable& variable) {
+    return variable.bytes() == 8 && variable.dims.empty() && !isa::is_float(variable.type);
   }
 
   const Plan& plan_;
@@ -330,6 +529,7 @@ class Resolver {
   ResolvedPlan result_;
   std::map<std::string, int64_t> lets_;
   std::vector<std::string> known_;
+  std::vector<std::pair<std::string, int64_t>> loop_values_;
   base::Findings findings_;
 };
 

@@ -39,9 +39,22 @@ struct ResolvedLaunch {
   friend bool operator==(const ResolvedLaunch&, const ResolvedLaunch&) = default;
 };
 
+// A module's variable that is filled from its first byte on after every load of the module: from a buffer's initial
+// bytes, or with bytes into which addresses go as into parameters.
+struct ResolvedSymbol {
+  static constexpr uint32_t kNoBuffer = ~uint32_t{0};
+  std::string name;  // as in the PTX
+  uint32_t buffer = kNoBuffer;
+  uint64_t addend = 0, bytes = 0;  // of the buffer
+  std::vector<uint8_t> value;      // where no buffer is named
+  std::vector<Relocation> pointers;
+  friend bool operator==(const ResolvedSymbol&, const ResolvedSymbol&) = default;
+};
+
 struct ResolvedPlan {
   std::vector<ResolvedBuffer> buffers;   // the task's arguments in order, then scratch
   std::vector<ResolvedLaunch> launches;  // in stream order
+  std::vector<ResolvedSymbol> symbols;
   friend bool operator==(const ResolvedPlan&, const ResolvedPlan&) = default;
 };
 

@@ -111,6 +111,17 @@ const Function* Module::function(std::string_view name) const {
   return declared;
 }
 
+const Variable* Module::variable(std::string_view name) const {
+  const Variable* found = nullptr;
+  for (const auto& each : variables) {
+    if (each.name == name) return &each;
+    if (!unmangles_to(each.name, name)) continue;
+    if (found) return nullptr;  // not unique
+    found = &each;
+  }
+  return found;
+}
+
 const Function* Module::entry(std::string_view name) const {
   const Function* found = nullptr;
   for (const auto& each : functions) {

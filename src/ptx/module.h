@@ -229,6 +229,8 @@ struct Module {
   Trivia end_trivia;
 
   const Function* function(std::string_view name) const;
+  // The module-level variable of that name, mangled or not where the unmangled name is unique.
+  const Variable* variable(std::string_view name) const;
   // The entry of that name, mangled or not where the unmangled name is unique; with "" the only entry.
   const Function* entry(std::string_view name) const;
 };

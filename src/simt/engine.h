@@ -49,11 +49,18 @@ struct RunReport {
 class Program {
  public:
   virtual ~Program() = default;
+  // Writes a variable of the module from its first byte on, as `symbol` of a plan does before the launches. Error:
+  // RUN0029, the module has no such variable in global or constant memory, or it is smaller.
+  virtual base::Findings set_variable(std::string_view name, std::span<const uint8_t> bytes) = 0;
   // Runs one launch over `memory`. The launch's pointers are resolved against `buffers`: ResolvedPlan buffer index to
   // Memory allocation index. Module variables live in the program and keep their values between launches.
   virtual RunReport run(const launch::ResolvedLaunch& launch, std::span<const size_t> buffers, Memory& memory,
                         const RunOptions& options, std::span<Observer* const> observers) = 0;
 };
+
+// Fills the variables that the plan's symbols name, from the buffers as they lie in memory.
+base::Findings set_symbols(Program& program, const launch::ResolvedPlan& plan, std::span<const size_t> buffers,
+                           const Memory& memory);
 
 class Engine {
  public:

@@ -1,6 +1,7 @@
 // The engine's front: a module's variables and decoded entries, kept from launch to launch.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <set>
@@ -72,6 +73,20 @@ class SimtProgram : public Program {
     return unsupported;
   }
 
+  base::Findings set_variable(std::string_view name, std::span<const uint8_t> bytes) override {
+    for (size_t i = 0; i < module_.variables.size(); ++i) {
+      if (module_.variables[i].name != name || variables_.allocation[i] < 0) continue;
+      Allocation& to = variables_.memory.allocation(static_cast<size_t>(variables_.allocation[i]));
+      if (bytes.size() > to.bytes) break;
+      std::copy(bytes.begin(), bytes.end(), to.data.begin());
+      return {};
+    }
+    base::Finding finding;
+    finding.code = "RUN0029";
+    finding.message = fmt::format("'{}' has no variable '{}' that holds {} bytes", module_.file, name, bytes.size());
+    return {finding};
+  }
+
   RunReport run(const launch::ResolvedLaunch& launch, std::span<const size_t> buffers, Memory& memory,
                 const RunOptions& options, std::span<Observer* const> observers) override {
     const ptx::Function* entry = module_.entry(launch.entry);
@@ -106,6 +121,26 @@ class SimtEngine : public Engine {
 };
 
 }  // namespace
+
+base::Findings set_symbols(Program& program, const launch::ResolvedPlan& plan, std::span<const size_t> buffers,
+                           const Memory& memory) {
+  base::Findings findings;
+  for (const launch::ResolvedSymbol& symbol : plan.symbols) {
+    std::vector<uint8_t> value = symbol.value;
+    if (symbol.buffer != launch::ResolvedSymbol::kNoBuffer) {
+      const Bytes& data = memory.allocation(buffers[symbol.buffer]).data;
+      const auto from = data.begin() + static_cast<ptrdiff_t>(symbol.addend);
+      value.assign(from, from + static_cast<ptrdiff_t>(symbol.bytes));
+    }
+    for (const launch::Relocation& relocation : symbol.pointers) {
+      const uint64_t address = memory.allocation(buffers[relocation.buffer]).address + relocation.addend;
+      std::memcpy(value.data() + relocation.offset, &address, sizeof address);
+    }
+    base::Findings wrong = program.set_variable(symbol.name, value);
+    findings.insert(findings.end(), wrong.begin(), wrong.end());
+  }
+  return findings;
+}
 
 std::unique_ptr<Engine> make_simt_engine() { return std::make_unique<SimtEngine>(); }
 
