@@ -93,12 +93,22 @@ base::Result<task::Draft> draft(const fs::path& kernel) {
     if (!checked.ok()) return checked.findings;
     return task::draft_from_ptx(kernel, checked.module);
   }
-  // The compiled form tells parameters' types for sure; where it cannot be made, the source alone has to do.
-  auto compiled = toolchain::compile_to_ptx(kernel, {.target = *isa::target_named("sm_80")});
+  // The compiled form tells parameters' types and uses for sure; where it cannot be made, the source alone has to do.
+  toolchain::CompileOptions options;
+  options.target = *isa::target_named("sm_80");
+  auto compiled = toolchain::compile_to_ptx(kernel, options);
   if (!compiled && compiled.findings().front().code == "CUC0002") return compiled.findings();
   std::optional<ptx::Checked> checked;
   if (compiled) checked = ptx::check(*compiled, kernel.string());
-  return task::draft_from_cuda(kernel, *source, checked && checked->ok() ? &checked->module : nullptr);
+  const auto known = [&] { return checked && checked->ok() ? &checked->module : nullptr; };
+  auto first = task::draft_from_cuda(kernel, *source, known());
+  if (!compiled || !first || first->instantiate.empty()) return first;
+  // Once more with the templates instantiated as the draft says, where that compiles.
+  options.appended = first->instantiate;
+  auto again = toolchain::compile_to_ptx(kernel, options);
+  if (!again) return first;
+  checked = ptx::check(*again, kernel.string());
+  return task::draft_from_cuda(kernel, *source, known(), true);
 }
 
 // The drafts for a kernel that comes without a task: printed to be edited, never written by themselves.

@@ -24,6 +24,7 @@ std::string_view name_of(task::Argument::Kind kind) {
     case task::Argument::Kind::out: return "out";
     case task::Argument::Kind::inout: return "inout";
     case task::Argument::Kind::scalar: return "scalar";
+    case task::Argument::Kind::structure: return "struct";
   }
   return "";
 }
@@ -38,6 +39,18 @@ std::string_view name_of(task::Tolerance::Kind kind) {
   return "";
 }
 
+// A type's name, or the fields of a struct or a record: "{d: f16, qs: s8[32]}".
+std::string type_text(const task::Argument& argument) {
+  if (argument.fields.empty()) return std::string(isa::name_of(argument.type));
+  std::string text;
+  for (const auto& field : argument.fields) {
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", field.name,
+                        field.type == isa::Type::none ? "-> " + field.buffer : std::string(isa::name_of(field.type)));
+    if (field.count > 1) text += fmt::format("[{}]", field.count);
+  }
+  return "{" + text + "}";
+}
+
 nlohmann::json sizes_json(const std::vector<task::Sizes>& sizes) { return sizes; }
 
 nlohmann::json as_json(const task::Task& task) {
@@ -47,7 +60,7 @@ nlohmann::json as_json(const task::Task& task) {
     for (const auto& extent : argument.shape) shape.push_back(extent.text());
     arguments.push_back({{"name", argument.name},
                          {"kind", name_of(argument.kind)},
-                         {"type", isa::name_of(argument.type)},
+                         {"type", type_text(argument)},
                          {"shape", std::move(shape)},
                          {"value", argument.value}});
   }
@@ -85,8 +98,8 @@ std::string as_text(const task::Task& task) {
   for (const auto& argument : task.arguments) {
     std::string shape;
     for (const auto& extent : argument.shape) shape += fmt::format("[{}]", extent.text());
-    line(argument.name, fmt::format("{} {}{}{}", name_of(argument.kind), isa::name_of(argument.type), shape,
-                                    argument.buffer() ? "" : " = " + argument.value));
+    line(argument.name, fmt::format("{} {}{}{}", name_of(argument.kind), type_text(argument), shape,
+                                    argument.value.empty() ? "" : " = " + argument.value));
   }
   for (const auto& [output, tolerance] : task.tolerances)
     line("tolerance", fmt::format("{}: {}{}", output, name_of(tolerance.kind),

@@ -6,72 +6,51 @@
 #include <cmath>
 #include <cstring>
 #include <map>
+#include <optional>
 
 #include "base/thread_pool.h"
 #include "judge/judge_finding.h"
+#include "judge/own_oracle.h"
+#include "task/view.h"
 
 namespace ptxlab::judge {
 namespace {
 
 using base::Severity;
 
-// An output buffer of the task: its argument and its index among the buffers.
-struct Output {
-  const task::Argument* argument;
-  size_t buffer;
-};
-
-std::vector<Output> outputs_of(const task::Task& task) {
-  std::vector<Output> outputs;
-  size_t buffer = 0;
-  for (const auto& argument : task.arguments) {
-    if (!argument.buffer()) continue;
-    if (argument.output()) outputs.push_back({&argument, buffer});
-    ++buffer;
-  }
-  return outputs;
-}
-
-int64_t integer_at(const std::vector<uint8_t>& bytes, isa::Type type, uint64_t index) {
-  size_t size = static_cast<size_t>(isa::bytes_of(type));
-  uint64_t bits = 0;
-  std::memcpy(&bits, bytes.data() + index * size, std::min<size_t>(size, sizeof bits));
-  if (isa::is_signed(type) && size < 8 && (bits >> (8 * size - 1)) & 1) bits |= ~uint64_t{0} << (8 * size);
-  return static_cast<int64_t>(bits);
-}
-
-// Elements that the run wrote with defined values; empty where those are all.
-std::vector<uint64_t> defined_elements(const std::vector<uint8_t>& defined, uint64_t element_bytes, uint64_t elements) {
+// Leaves to the answer those elements that the run wrote with defined values.
+void only_defined(Answer& answer, const std::vector<uint8_t>& defined, uint64_t element_bytes) {
+  if (defined.empty()) return;
+  const uint64_t elements = defined.size() / element_bytes;
   std::vector<uint64_t> indices;
-  if (defined.empty()) return indices;
   for (uint64_t i = 0; i < elements; ++i) {
     auto begin = defined.begin() + static_cast<ptrdiff_t>(i * element_bytes);
     if (std::all_of(begin, begin + static_cast<ptrdiff_t>(element_bytes), [](uint8_t byte) { return byte == 0xff; }))
       indices.push_back(i);
   }
-  if (indices.size() == elements) indices.clear();
-  return indices;
+  answer.nothing = indices.empty();
+  if (indices.size() < elements) answer.indices = std::move(indices);
 }
 
-std::vector<task::Expected> answers_of_run(const CaseRun& run, const Output& output,
-                                           const std::vector<uint64_t>& indices) {
-  isa::Type type = output.argument->type;
-  const auto& bytes = run.outputs[output.buffer];
-  uint64_t elements = bytes.size() / static_cast<uint64_t>(isa::bytes_of(type));
-  std::vector<task::Expected> expected;
-  auto add = [&](uint64_t i) {
-    task::Expected one;
-    one.value = task::element(bytes, type, i);
-    one.magnitude = std::fabs(one.value);
-    if (!isa::is_float(type)) one.integer = integer_at(bytes, type, i);
-    expected.push_back(one);
-  };
-  if (indices.empty()) {
-    for (uint64_t i = 0; i < elements; ++i) add(i);
+// Leaves to the answer the elements before `end`.
+void only_before(Answer& answer, uint64_t end, uint64_t elements) {
+  if (end >= elements || answer.nothing) return;
+  if (answer.indices.empty()) {
+    answer.indices.resize(end);
+    for (uint64_t i = 0; i < end; ++i) answer.indices[i] = i;
   } else {
-    for (uint64_t i : indices) add(i);
+    std::erase_if(answer.indices, [end](uint64_t i) { return i >= end; });
   }
-  return expected;
+  answer.nothing = answer.indices.empty();
+}
+
+// Those elements of `all` that `indices` name.
+std::vector<task::Expected> chosen(const std::vector<task::Expected>& all, const Answer& answer) {
+  if (answer.nothing) return {};
+  if (answer.indices.empty()) return all;
+  std::vector<task::Expected> some;
+  for (uint64_t i : answer.indices) some.push_back(all[i]);
+  return some;
 }
 
 // What one case came to while it was prepared.
@@ -80,6 +59,8 @@ struct Made {
   base::Findings errors;                    // stop everything
   std::string left_out;                     // why the case is not judged; empty: it is
   std::map<std::string, double> own_error;  // of the baseline by output, over bound (a)
+  bool random = false;                      // the oracle was randomly rounded runs
+  uint64_t loose = 0, varying = 0;          // OwnAnswers'
   bool own_wrong = false;                   // the baseline is wrong where no factor would help (NaN, unwritten)
   std::string own_summary;                  // of its first wrong output
 };
@@ -87,7 +68,7 @@ struct Made {
 class Preparer {
  public:
   Preparer(const task::Task& task, const Baseline& baseline, const PrepareOptions& options, task::Oracle* reference)
-      : task_(task), baseline_(baseline), options_(options), reference_(reference), outputs_(outputs_of(task)) {}
+      : task_(task), baseline_(baseline), options_(options), reference_(reference), views_(views_in_order(task)) {}
 
   Made make(const task::Case& what) const {
     Made made;
@@ -113,42 +94,131 @@ class Preparer {
       made.left_out = run.findings.empty() ? "the baseline does not run on the engine" : run.findings.front().message;
       return made;
     }
-    for (const Output& output : outputs_) answer(made, output, usable ? &run : nullptr);
+    if (reference_) {
+      for (const task::View& view : views_) answer_by_reference(made, view, usable ? &run : nullptr);
+      if (usable && task_.user) measure_rounding(made, *plan);
+    } else {
+      answer_by_itself(made, *plan, run);
+    }
     return made;
   }
 
  private:
   uint64_t base_seed(const task::Case& what) const { return what.seed ^ options_.seed; }
 
-  void answer(Made& made, const Output& output, const CaseRun* run) const {
+  // Outputs whose prefix leans on others come behind those.
+  static std::vector<task::View> views_in_order(const task::Task& task) {
+    std::vector<task::View> views = task::output_views(task);
+    std::stable_partition(views.begin(), views.end(),
+                          [](const task::View& view) { return !view.argument->valid.has_value(); });
+    return views;
+  }
+
+  static uint64_t bytes_of(const task::View& view) { return static_cast<uint64_t>(isa::bytes_of(view.type)); }
+
+  Answer start(const task::View& view, const CaseRun* run) const {
     Answer answer;
-    answer.output = output.argument->name;
-    answer.buffer = output.buffer;
-    if (run) {
-      auto size = static_cast<uint64_t>(isa::bytes_of(output.argument->type));
-      answer.indices = defined_elements(run->defined[output.buffer], size, run->outputs[output.buffer].size() / size);
+    answer.output = view.name;
+    answer.buffer = view.buffer;
+    if (run && !run->defined[view.buffer].empty())
+      only_defined(answer, task::gather(view, run->defined[view.buffer]), bytes_of(view));
+    return answer;
+  }
+
+  // Only the prefix that the task's `valid` names. `answers` holds the outputs that it leans on.
+  bool cut(Made& made, Answer& answer, const task::View& view) const {
+    if (!view.argument->valid) return true;
+    const task::Prefix& prefix = *view.argument->valid;
+    const std::vector<int64_t> shape = task::shape_of(view, made.prepared.data);
+    auto count = prefix.count.evaluate([&](std::string_view name) -> std::optional<int64_t> {
+      for (const auto& element : prefix.elements)
+        if (element.name == name) return element_of(made.prepared.answers, element);
+      const auto& sizes = made.prepared.data.what.sizes;
+      const auto at = sizes.find(std::string(name));
+      return at == sizes.end() ? std::nullopt : std::optional<int64_t>(at->second);
+    });
+    if (count && *count >= 0 && *count <= shape.front()) {
+      const uint64_t elements = task::elements_of(view, made.prepared.data.binding.buffers[view.buffer].bytes);
+      only_before(answer, static_cast<uint64_t>(*count) * (elements / static_cast<uint64_t>(shape.front())), elements);
+      return true;
     }
-    if (reference_) {
+    made.errors = {
+        judge_finding("JDG0016", Severity::error,
+                      count ? fmt::format("`valid` of '{}' is {}, and the output has room for {}, at {}",
+                                          view.argument->name, *count, shape.front(), made.prepared.data.what.label())
+                            : count.findings().front().message,
+                      "a larger first dimension, or another expression")};
+    return false;
+  }
+
+  static std::optional<int64_t> element_of(const std::vector<Answer>& answers, const task::Prefix::Element& element) {
+    for (const Answer& answer : answers)
+      if (answer.output == element.output && answer.indices.empty() && element.index < answer.expected.size())
+        return answer.expected[element.index].integer;
+    return std::nullopt;
+  }
+
+  void answer_by_reference(Made& made, const task::View& view, const CaseRun* run) const {
+    if (!made.errors.empty()) return;
+    Answer answer = start(view, run);
+    if (!cut(made, answer, view)) return;
+    if (!answer.nothing) {
       auto expected = reference_->expected(made.prepared.data, answer.output, answer.indices);
       if (!expected) {
         made.errors = expected.findings();
         return;
       }
       answer.expected = std::move(*expected);
-      if (run) measure_baseline(made, answer, *run);
-    } else {
-      answer.expected = answers_of_run(*run, output, answer.indices);
+      if (run) measure_baseline(made, answer, view, *run);
     }
     made.prepared.answers.push_back(std::move(answer));
   }
 
+  void answer_by_itself(Made& made, const launch::ResolvedPlan& plan, const CaseRun& run) const {
+    OwnAnswers own = own_answers(
+        {task_, baseline_, plan, made.prepared.data, run, views_, base_seed(made.prepared.data.what), options_.engine});
+    made.random = own.random;
+    made.loose = own.loose;
+    made.varying = own.varying;
+    for (size_t v = 0; v < views_.size(); ++v) {
+      Answer answer = start(views_[v], &run);
+      if (!cut(made, answer, views_[v])) return;
+      answer.expected = chosen(own.expected[v], answer);
+      made.prepared.answers.push_back(std::move(answer));
+    }
+  }
+
+  // What the user's kernel is off by where its approximate instructions use their documented error to the full, as
+  // hardware may and this engine does not.
+  void measure_rounding(Made& made, const launch::ResolvedPlan& plan) const {
+    for (uint64_t i = 0; i < 2 && made.errors.empty(); ++i) {
+      CaseOptions how;
+      how.seed = base_seed(made.prepared.data.what) + 1 + i;
+      how.checkers = false;
+      how.random_rounding = true;
+      auto engine = options_.engine();
+      CaseRun run = run_case(*engine, baseline_.module, plan, made.prepared.data, how);
+      if (!run.completed || !run.inexact) return;
+      for (Answer& answer : made.prepared.answers) {
+        if (answer.nothing || task_.tolerances.at(answer.output).kind != task::Tolerance::Kind::floating) continue;
+        const task::View view = task::output_view(task_, answer.output);
+        auto compared =
+            task::compare(task_, made.prepared.data, answer.output, task::gather(view, run.outputs[view.buffer]),
+                          answer.expected, answer.indices, answer.baseline_rms);
+        if (compared.right || !std::isfinite(compared.worst) || compared.worst <= 1) continue;
+        double& worst = made.own_error[answer.output];
+        worst = std::max(worst, compared.worst);
+      }
+    }
+  }
+
   // The baseline's own error: its RMS widens rule (b), and tells whether the task can judge at all.
-  void measure_baseline(Made& made, Answer& answer, const CaseRun& run) const {
-    auto own = task::compare(task_, made.prepared.data, answer.output, run.outputs[answer.buffer], answer.expected,
-                             answer.indices);
+  void measure_baseline(Made& made, Answer& answer, const task::View& view, const CaseRun& run) const {
+    const std::vector<uint8_t> bytes = task::gather(view, run.outputs[answer.buffer]);
+    auto own = task::compare(task_, made.prepared.data, answer.output, bytes, answer.expected, answer.indices);
     if (std::isfinite(own.rms)) answer.baseline_rms = own.rms;
-    auto again = task::compare(task_, made.prepared.data, answer.output, run.outputs[answer.buffer], answer.expected,
-                               answer.indices, answer.baseline_rms);
+    auto again = task::compare(task_, made.prepared.data, answer.output, bytes, answer.expected, answer.indices,
+                               answer.baseline_rms);
     if (again.right) return;
     if (made.own_summary.empty()) made.own_summary = fmt::format("'{}': {}", answer.output, again.summary);
     double& worst = made.own_error[answer.output];
@@ -160,7 +230,7 @@ class Preparer {
   const Baseline& baseline_;
   const PrepareOptions& options_;
   task::Oracle* reference_;
-  std::vector<Output> outputs_;
+  std::vector<task::View> views_;
 };
 
 // A grant beyond this many times the bound leaves little to be told from the comparison.
@@ -223,6 +293,26 @@ class Grants {
   std::map<std::string, double> worst_;
 };
 
+// Elements that the kernel's own rounding decides: candidates are asked less there.
+void say_what_rounding_decides(const std::vector<Made>& made, PreparedTask& prepared) {
+  uint64_t loose = 0, varying = 0;
+  for (const Made& one : made) {
+    loose += one.loose;
+    varying += one.varying;
+  }
+  if (loose > 0)
+    prepared.findings.push_back(judge_finding(
+        "JDG0017", Severity::note,
+        fmt::format("{} elements are finite or not as your kernel's rounding has it: nothing is asked of them",
+                    loose)));
+  if (varying > 0)
+    prepared.findings.push_back(
+        judge_finding("JDG0017", Severity::note,
+                      fmt::format("{} integers depend on how your kernel's floats are rounded: any value between those "
+                                  "that came out is right",
+                                  varying)));
+}
+
 }  // namespace
 
 base::Result<PreparedTask> prepare(const task::Task& task, const Baseline& baseline, const PrepareOptions& options) {
@@ -248,10 +338,14 @@ base::Result<PreparedTask> prepare(const task::Task& task, const Baseline& basel
     }
   });
   Grants grants(prepared);
+  bool random = false;
   for (const auto& one : made) {
     if (base::has_error(one.errors)) return one.errors;
     if (one.left_out.empty()) grants.look(one);
+    random = random || one.random;
   }
+  if (random) prepared.oracle += fmt::format(", as the mean of {} randomly rounded runs", kRandomRuns);
+  say_what_rounding_decides(made, prepared);
   if (auto wrong = grants.grant(); !wrong.empty()) return wrong;
   std::string why;
   for (auto& one : made) {
@@ -286,10 +380,11 @@ CaseVerdict compare_case(const task::Task& task, const PreparedCase& prepared, c
                                              "inputs are read only: other kernels use them afterwards"));
   }
   for (const Answer& answer : prepared.answers) {
-    const task::Argument* argument = task.argument(answer.output);
-    const auto& bytes = run.outputs[answer.buffer];
-    const auto& defined = run.defined[answer.buffer];
-    auto size = static_cast<uint64_t>(isa::bytes_of(argument->type));
+    if (answer.nothing) continue;
+    const task::View view = task::output_view(task, answer.output);
+    const std::vector<uint8_t> bytes = task::gather(view, run.outputs[answer.buffer]);
+    const std::vector<uint8_t> defined = task::gather(view, run.defined[answer.buffer]);
+    auto size = static_cast<uint64_t>(isa::bytes_of(view.type));
     uint64_t unwritten = 0, first = 0;
     auto look = [&](uint64_t i) {
       for (uint64_t b = i * size; b < (i + 1) * size; ++b) {

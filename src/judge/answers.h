@@ -20,10 +20,11 @@ namespace ptxlab::judge {
 
 // What is right for one output of one case.
 struct Answer {
-  std::string output;
-  size_t buffer = 0;  // its index among the task's buffers
+  std::string output;  // a view's name: "y", or "y.d" for a field of records
+  size_t buffer = 0;   // its index among the task's buffers
   std::vector<task::Expected> expected;
   std::vector<uint64_t> indices;  // the elements that `expected` belongs to; empty: all, in order
+  bool nothing = false;           // no element of it counts here
   double baseline_rms = 0;        // of the baseline's own error, 0 unknown
 };
 

@@ -44,7 +44,10 @@ class Plus : public task::Oracle {
     uint64_t count = indices.empty() ? data.inputs[0].size() / 4 : indices.size();
     for (uint64_t i = 0; i < count; ++i) {
       double x = task::element(data.inputs[0], isa::Type::f32, indices.empty() ? i : indices[i]);
-      all.push_back({x + 1, std::isfinite(x) ? std::fabs(x) + 1 : 0, 0});
+      task::Expected one;
+      one.value = x + 1;
+      one.magnitude = std::isfinite(x) ? std::fabs(x) + 1 : 0;
+      all.push_back(one);
     }
     return all;
   }

@@ -13,6 +13,9 @@ base::Result<std::string> read_ptx(const task::Task& task, const isa::Target& ta
   if (task.ptx) return base::read_file(*task.ptx);
   toolchain::CompileOptions options;
   options.target = target;
+  options.flags = task.compile.flags;
+  for (const auto& folder : task.compile.include) options.flags.push_back("-I" + folder.string());
+  options.appended = task.compile.instantiate;
   return toolchain::compile_to_ptx(task.kernel, options);
 }
 

@@ -100,6 +100,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   how.check = simt::CheckLevel::defined;
   how.seed = options.seed;
   how.budget = options.budget;
+  how.random_rounding = options.random_rounding;
   how.count_sectors = options.checkers;
   how.run_apart = options.run_apart;
   run.completed = true;
@@ -108,6 +109,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
     append(run.findings, std::move(report.findings));
     run.profile.add(report.profile);
     run.thread_instructions += report.thread_instructions;
+    run.inexact = run.inexact || report.inexact;
     run.supported = run.supported && report.supported;
     run.completed = run.completed && report.completed;
     if (!run.completed || !run.supported) break;

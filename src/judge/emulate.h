@@ -19,12 +19,14 @@ struct CaseOptions {
   uint64_t seed = 1;                // schedule, addresses, poison
   uint64_t budget = 2'000'000'000;  // thread instructions of a launch
   bool run_apart = false;           // lanes of a warp run apart now and then
+  bool random_rounding = false;     // every inexact float operation up or down at random, by the seed
   bool checkers = true;             // false: bounds and definedness only, which the engine itself watches
 };
 
 struct CaseRun {
   bool supported = true;  // false: `findings` say which form the engine lacks
   bool completed = false;
+  bool inexact = false;             // with random_rounding: something was rounded
   base::Findings findings;          // engine and checkers
   std::vector<simt::Doing> doings;  // beside `findings`, one for each
   analysis::Profile profile;

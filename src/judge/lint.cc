@@ -13,6 +13,7 @@
 #include "judge/judge_finding.h"
 #include "ptx/verifier.h"
 #include "task/mutants.h"
+#include "task/view.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -109,8 +110,9 @@ class Linter {
     for (size_t i = 0; i < runs_.size(); ++i) {
       const auto& one = prepared_.cases[i];
       for (const auto& answer : one.answers) {
-        auto compared = task::compare(prepared_.task, one.data, answer.output, runs_[i].outputs[answer.buffer],
-                                      answer.expected, answer.indices);
+        if (answer.nothing) continue;
+        const auto bytes = task::gather(task::output_view(task_, answer.output), runs_[i].outputs[answer.buffer]);
+        auto compared = task::compare(prepared_.task, one.data, answer.output, bytes, answer.expected, answer.indices);
         if (compared.right) continue;
         if (beyond++ == 0) first = fmt::format("{}: {}", one.data.what.label(), compared.summary);
       }
@@ -124,8 +126,9 @@ class Linter {
   void constant_outputs() {
     for (const auto& answer : prepared_.cases.front().answers) {
       bool varies = std::any_of(runs_.begin(), runs_.end(), [&](const CaseRun& one) {
-        const auto& bytes = one.outputs[answer.buffer];
-        size_t width = static_cast<size_t>(isa::bytes_of(task_.argument(answer.output)->type));
+        const task::View view = task::output_view(task_, answer.output);
+        const auto bytes = task::gather(view, one.outputs[answer.buffer]);
+        size_t width = static_cast<size_t>(isa::bytes_of(view.type));
         return bytes.size() > width &&
                !std::equal(bytes.begin() + static_cast<ptrdiff_t>(width), bytes.end(), bytes.begin());
       });
@@ -197,8 +200,10 @@ class Linter {
       for (size_t i = 0; i < runs_.size(); ++i) {
         const auto& one = prepared_.cases[i];
         for (const auto& answer : one.answers) {
-          auto bytes = runs_[i].outputs[answer.buffer];
-          if (!mutant.apply(bytes, task_.argument(answer.output)->type, one.data.shapes[answer.buffer])) continue;
+          if (answer.nothing) continue;
+          const task::View view = task::output_view(task_, answer.output);
+          auto bytes = task::gather(view, runs_[i].outputs[answer.buffer]);
+          if (!mutant.apply(bytes, view.type, task::shape_of(view, one.data))) continue;
           ++tried;
           caught += !task::compare(prepared_.task, one.data, answer.output, bytes, answer.expected, answer.indices,
                                    answer.baseline_rms)

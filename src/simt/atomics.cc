@@ -5,6 +5,7 @@
 
 #include "base/narrow_float.h"
 #include "isa/table.h"
+#include "simt/random_rounding.h"
 #include "simt/shadow.h"
 #include "simt/step.h"
 #include "simt/telling.h"
@@ -44,7 +45,8 @@ float flush_f32(float x) { return std::fpclassify(x) == FP_SUBNORMAL ? std::copy
 uint64_t half_atomic(AtomicOp op, uint16_t old, uint16_t value, base::Format format) {
   double a = base::widen(old, format), b = base::widen(value, format);
   if (op == AtomicOp::add)
-    return base::narrow(a + b, format);  // a sum of two halves fits a double, but for far-apart bf16
+    return rounded_narrow(a + b, format,
+                          random_rounding());  // a sum of two halves fits a double, but for far-apart bf16
   if (a != a) return b != b ? 0x7fff : value;
   if (b != b) return old;
   if (a == b) return op == AtomicOp::maximum ? old & value : old | value;
@@ -52,9 +54,13 @@ uint64_t half_atomic(AtomicOp op, uint16_t old, uint16_t value, base::Format for
 }
 
 uint64_t float_atomic(isa::Type type, uint64_t old, uint64_t value, bool flush) {
-  if (type == isa::Type::f64) return std::bit_cast<uint64_t>(std::bit_cast<double>(old) + std::bit_cast<double>(value));
+  base::Random* random = random_rounding();
+  if (type == isa::Type::f64)
+    return std::bit_cast<uint64_t>(rounded_sum(std::bit_cast<double>(old), std::bit_cast<double>(value), random));
   float a = std::bit_cast<float>(static_cast<uint32_t>(old)), b = std::bit_cast<float>(static_cast<uint32_t>(value));
-  float sum = flush ? flush_f32(flush_f32(a) + flush_f32(b)) : a + b;
+  if (flush) a = flush_f32(a), b = flush_f32(b);
+  float sum = random ? rounded_float(double{a} + b, random) : a + b;
+  if (flush) sum = flush_f32(sum);
   return sum != sum ? 0x7fffffffu : std::bit_cast<uint32_t>(sum);
 }
 

@@ -34,6 +34,8 @@ struct RunOptions {
   // Lanes of a warp run apart now and then, as independent thread scheduling lets them: what relies on their running in
   // step shows. Targets before sm_70 know no such thing.
   bool run_apart = false;
+  // Every inexact float operation goes up or down at random, by `seed` (random_rounding.h).
+  bool random_rounding = false;
   bool count_sectors = false;  // fill the profile's requests, sectors and wavefronts: costs a few percent
 };
 
@@ -43,6 +45,7 @@ struct RunReport {
   uint64_t warp_instructions = 0;
   uint64_t thread_instructions = 0;
   bool completed = false;  // every thread of every CTA ended without a fault
+  bool inexact = false;    // with random_rounding: something was rounded
   bool supported = true;   // false: an instruction the engine has no handler for, named in the findings
 };
 

@@ -303,13 +303,6 @@ bool Machine::prepare() {
          fmt::format("clusters are not executed by this engine: the launch asks for {}", triple(launch_.cluster)));
     report_.supported = false;
   }
-  if (launch_.cooperative && launch_.grid != launch::Dim3{1, 1, 1}) {
-    fail("RUN0001",
-         fmt::format("cooperative launches of several CTAs are not executed by this engine: CTAs run one after "
-                     "another, and a grid of {} would never meet",
-                     triple(launch_.grid)));
-    report_.supported = false;
-  }
   uint64_t shared = uint64_t{image_.static_shared} + launch_.shared_bytes;
   auto limit = static_cast<uint64_t>(isa::limits_of(image_.module->target).shared_bytes_cta);
   if (shared > limit)

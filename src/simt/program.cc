@@ -8,6 +8,7 @@
 
 #include "simt/engine.h"
 #include "simt/machine.h"
+#include "simt/random_rounding.h"
 
 namespace ptxlab::simt {
 namespace {
@@ -91,6 +92,8 @@ class SimtProgram : public Program {
                 const RunOptions& options, std::span<Observer* const> observers) override {
     const ptx::Function* entry = module_.entry(launch.entry);
     auto image = entry ? images_.find(entry->name) : images_.end();
+    if (options.random_rounding && image != images_.end())
+      return run_rounding(*entry, launch, buffers, memory, options, observers);
     if (image == images_.end()) {
       RunReport report;
       base::Finding finding;
@@ -103,9 +106,26 @@ class SimtProgram : public Program {
   }
 
  private:
+  RunReport run_rounding(const ptx::Function& entry, const launch::ResolvedLaunch& launch,
+                         std::span<const size_t> buffers, Memory& memory, const RunOptions& options,
+                         std::span<Observer* const> observers) {
+    std::unique_ptr<Image>& image = rounding_images_[entry.name];
+    if (!image) {
+      base::Findings none;  // whatever the engine lacks was said at load
+      image = decode(module_, entry, variables_, none);
+      round_randomly(*image);
+    }
+    RandomRoundingScope scope(options.seed + ++rounding_runs_);
+    RunReport report = Machine(*image, variables_, launch, buffers, memory, options, observers).run();
+    report.inexact = scope.inexact();
+    return report;
+  }
+
   const ptx::Module& module_;
   Variables variables_;
   std::map<std::string, std::unique_ptr<Image>> images_;
+  std::map<std::string, std::unique_ptr<Image>> rounding_images_;  // made when first wanted
+  uint64_t rounding_runs_ = 0;                                     // a launch among several draws numbers of its own
 };
 
 class SimtEngine : public Engine {

@@ -47,25 +47,35 @@ bool admitted(const Task& task, const Sizes& sizes) {
   return true;
 }
 
-size_t fill_count(const Task& task) {
-  size_t count = 1;
-  for (const Argument& argument : task.arguments) count = std::max(count, argument.fills.size());
-  return count;
+const Fill* fill_of(const std::vector<Fill>& fills, int index) {
+  if (fills.empty()) return nullptr;
+  return &fills[static_cast<size_t>(index) % fills.size()];
 }
 
-const Fill* fill_of(const Argument& argument, int index) {
-  if (argument.fills.empty()) return nullptr;
-  return &argument.fills[static_cast<size_t>(index) % argument.fills.size()];
+// Those of a buffer, or of each field of a record.
+std::vector<const std::vector<Fill>*> fill_lists(const Argument& argument) {
+  std::vector<const std::vector<Fill>*> lists{&argument.fills};
+  for (const Field& field : argument.fields) lists.push_back(&field.fills);
+  return lists;
+}
+
+size_t fill_count(const Task& task) {
+  size_t count = 1;
+  for (const Argument& argument : task.arguments)
+    for (const std::vector<Fill>* fills : fill_lists(argument)) count = std::max(count, fills->size());
+  return count;
 }
 
 // The fills that tell this case from its neighbours: those of the arguments that have several.
 std::string fill_label(const Task& task, int index) {
   std::string label;
   for (const Argument& argument : task.arguments) {
-    const Fill* fill = fill_of(argument, index);
-    if (!fill || (argument.fills.size() < 2 && fill_count(task) > 1)) continue;
-    const std::string word = fill->name == "file" ? fill->file : fill->name;
-    if (label.find(word) == std::string::npos) label += (label.empty() ? "" : "+") + word;
+    for (const std::vector<Fill>* fills : fill_lists(argument)) {
+      const Fill* fill = fill_of(*fills, index);
+      if (!fill || (fills->size() < 2 && fill_count(task) > 1)) continue;
+      const std::string word = fill->name == "file" ? fill->file : fill->name;
+      if (label.find(word) == std::string::npos) label += (label.empty() ? "" : "+") + word;
+    }
   }
   return label.empty() ? "fill 0" : label;
 }
@@ -79,16 +89,23 @@ Case fill_case(const Task& task, const Sizes& sizes, size_t fill, uint64_t seed)
   return what;
 }
 
-// Special values go over an argument's fill only where the task does not bound it: indices stay legal.
+// Special values go over a fill only where the task does not bound it: indices stay legal, and matrices positive definite.
+bool takes_special(isa::Type type, const std::vector<Fill>& fills) {
+  return isa::is_float(type) && std::all_of(fills.begin(), fills.end(), [](const Fill& fill) {
+           return !fill.bounded() && fill.file.empty() && fill.name != "spd";
+         });
+}
 bool takes_special(const Argument& argument) {
-  return argument.buffer() && argument.kind != Argument::Kind::out && isa::is_float(argument.type) &&
-         std::all_of(argument.fills.begin(), argument.fills.end(),
-                     [](const Fill& fill) { return fill.bounds.empty() && fill.file.empty(); });
+  if (!argument.buffer() || argument.kind == Argument::Kind::out) return false;
+  if (!argument.record()) return takes_special(argument.type, argument.fills);
+  return std::any_of(argument.fields.begin(), argument.fields.end(),
+                     [](const Field& field) { return takes_special(field.type, field.fills); });
 }
 
 std::vector<std::string> special_classes(const Task& task) {
   std::vector<std::string> classes;
-  if (std::any_of(task.arguments.begin(), task.arguments.end(), takes_special))
+  if (std::any_of(task.arguments.begin(), task.arguments.end(),
+                  [](const Argument& argument) { return takes_special(argument); }))
     classes = {"zeros", "denormals", "large"};
   for (const char* word : {"nan", "inf"}) {
     const auto has = [&](const Argument& argument) {
@@ -161,10 +178,12 @@ class CaseMaker {
   base::Result<CaseData> make(bool fill) {
     data_.binding.parameters = data_.what.sizes;
     for (const Argument& argument : task_.arguments) {
-      if (argument.buffer()) {
-        buffer(argument, fill);
-      } else {
-        scalar(argument);
+      switch (argument.kind) {
+        case Argument::Kind::in:
+        case Argument::Kind::out:
+        case Argument::Kind::inout: buffer(argument, fill); break;
+        case Argument::Kind::scalar: scalar(argument); break;
+        case Argument::Kind::structure: structure(argument); break;
       }
       if (!findings_.empty()) return std::move(findings_);
     }
@@ -172,13 +191,15 @@ class CaseMaker {
   }
 
   base::Result<FillSpec> spec(const Argument& argument) {
-    const Fill* chosen = fill_of(argument, data_.what.fill);
+    const Fill* chosen = fill_of(argument.fills, data_.what.fill);
     FillSpec spec;
-    if (!chosen || !chosen->file.empty())
+    if (!chosen || !chosen->file.empty()) {
       error("TASK0013", argument.place,
             fmt::format("argument `{}` has no fill that can be made in parts", argument.name));
-    else
-      fill_spec(argument, *chosen, spec);
+    } else {
+      std::vector<int64_t> square{1, 1};  // whether a matrix is square is asked where it is made
+      if (auto made = spec_of(argument, argument.fills, argument.type, argument.name, square)) spec = *made;
+    }
     if (!findings_.empty()) return std::move(findings_);
     return spec;
   }
@@ -188,46 +209,101 @@ class CaseMaker {
     findings_.push_back(fault(code, place, std::move(message), std::move(hint)));
   }
 
-  void scalar(const Argument& argument) {
+  std::optional<double> formula(const std::string& text, const base::Place& place) {
+    auto value = evaluate_formula(
+        text,
+        [this](std::string_view name) {
+          auto found = lookup(data_.what.sizes, name);
+          return found ? std::optional<double>(static_cast<double>(*found)) : std::nullopt;
+        },
+        place);
+    if (value) return *value;
+    append(value.findings());
+    return std::nullopt;
+  }
+
+  // A value of a scalar argument or of a struct's field, in its type.
+  std::optional<launch::Binding::Scalar> value(const std::string& text, isa::Type type, base::Place place,
+                                               const std::string& what) {
     launch::Binding::Scalar scalar;
-    scalar.type = std::string(isa::name_of(argument.type));
-    base::Place place = argument.place;
+    scalar.type = std::string(isa::name_of(type));
     place.file = task_.file.string();
-    if (isa::is_float(argument.type)) {
-      auto value = evaluate_formula(
-          argument.value,
-          [this](std::string_view name) {
-            auto found = lookup(data_.what.sizes, name);
-            return found ? std::optional<double>(static_cast<double>(*found)) : std::nullopt;
-          },
-          place);
-      if (!value) return append(value.findings());
-      store_element({reinterpret_cast<uint8_t*>(&scalar.bits), 8}, argument.type, 0, *value);
-    } else {
-      auto parsed = Expression::parse(argument.value, place);
-      assert(parsed.ok() && "the reader parsed it");
-      auto value = evaluate(*parsed, task_, data_.what.sizes);
-      if (!value) return append(value.findings());
-      const int bits = isa::bits_of(argument.type);
-      const bool negative = isa::is_signed(argument.type);
-      const int64_t low = !negative ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
-      const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (negative ? bits - 1 : bits)) - 1;
-      if (*value < low || *value > high)
-        return error(
-            "TASK0011", place,
-            fmt::format("argument `{}`: {} = {} does not fit {}", argument.name, argument.value, *value, scalar.type));
-      scalar.integer = *value;
-      scalar.bits =
-          bits == 64 ? static_cast<uint64_t>(*value) : static_cast<uint64_t>(*value) & ((uint64_t{1} << bits) - 1);
+    if (isa::is_float(type)) {
+      auto number = formula(text, place);
+      if (!number) return std::nullopt;
+      store_element({reinterpret_cast<uint8_t*>(&scalar.bits), 8}, type, 0, *number);
+      return scalar;
     }
-    data_.binding.scalars[argument.name] = scalar;
+    auto parsed = Expression::parse(text, place);
+    assert(parsed.ok() && "the reader parsed it");
+    auto number = evaluate(*parsed, task_, data_.what.sizes);
+    if (!number) return append(number.findings()), std::nullopt;
+    const int bits = isa::bits_of(type);
+    const bool negative = isa::is_signed(type);
+    const int64_t low = !negative ? 0 : bits == 64 ? INT64_MIN : -(int64_t{1} << (bits - 1));
+    const int64_t high = bits == 64 ? INT64_MAX : (int64_t{1} << (negative ? bits - 1 : bits)) - 1;
+    if (*number < low || *number > high) {
+      error("TASK0011", place, fmt::format("{}: {} = {} does not fit {}", what, text, *number, scalar.type));
+      return std::nullopt;
+    }
+    scalar.integer = *number;
+    scalar.bits =
+        bits == 64 ? static_cast<uint64_t>(*number) : static_cast<uint64_t>(*number) & ((uint64_t{1} << bits) - 1);
+    return scalar;
+  }
+
+  void scalar(const Argument& argument) {
+    if (auto made = value(argument.value, argument.type, argument.place, fmt::format("argument `{}`", argument.name)))
+      data_.binding.scalars[argument.name] = *made;
+  }
+
+  // Of the task's buffer arguments; the reader saw to it that it is there.
+  uint32_t buffer_index(std::string_view name) const {
+    uint32_t index = 0;
+    for (const Argument& argument : task_.arguments) {
+      if (argument.name == name) return index;
+      index += argument.buffer();
+    }
+    return index;
+  }
+
+  void structure(const Argument& argument) {
+    launch::Binding::Struct made;
+    made.bytes.assign(argument.field_bytes, 0);
+    for (const Field& field : argument.fields) {
+      const std::string what = fmt::format("argument `{}`, field `{}`", argument.name, field.name);
+      if (field.type == isa::Type::none) {
+        if (field.buffer == "null") continue;
+        auto addend = evaluate(field.addend, task_, data_.what.sizes);
+        if (!addend) return append(addend.findings());
+        if (*addend < 0)
+          return error("TASK0011", field.place,
+                       fmt::format("{}: {} bytes in front of `{}`", what, -*addend, field.buffer));
+        made.pointers.push_back(
+            {static_cast<uint32_t>(field.offset), buffer_index(field.buffer), static_cast<uint64_t>(*addend)});
+        continue;
+      }
+      const auto width = static_cast<size_t>(isa::bytes_of(field.type));
+      for (int64_t i = 0; i < field.count; ++i) {
+        // One value for all, or one for each.
+        const std::string& text = field.values[field.values.size() == 1 ? 0 : static_cast<size_t>(i)];
+        auto one = value(text, field.type, field.place, what);
+        if (!one) return;
+        std::memcpy(made.bytes.data() + field.offset + static_cast<size_t>(i) * width, &one->bits, width);
+        // For references: "p.n", and "p.dims.2" in arrays.
+        const std::string name = field.count == 1 ? fmt::format("{}.{}", argument.name, field.name)
+                                                  : fmt::format("{}.{}.{}", argument.name, field.name, i);
+        data_.binding.scalars[name] = *one;
+      }
+    }
+    data_.binding.structs[argument.name] = std::move(made);
   }
 
   void append(const base::Findings& more) { findings_.insert(findings_.end(), more.begin(), more.end()); }
 
   // The buffer's shape; its bytes go into `bytes`.
   bool shape_of(const Argument& argument, std::vector<int64_t>& shape, int64_t& bytes) {
-    bytes = isa::bytes_of(argument.type);
+    bytes = argument.record() ? static_cast<int64_t>(argument.field_bytes) : isa::bytes_of(argument.type);
     for (const Expression& dimension : argument.shape) {
       auto value = evaluate(dimension, task_, data_.what.sizes);
       if (!value) return append(value.findings()), false;
@@ -248,6 +324,7 @@ class CaseMaker {
       }
     }
     total_ += bytes;
+    if (argument.record()) shape.push_back(static_cast<int64_t>(argument.field_bytes));
     return true;
   }
 
@@ -273,44 +350,80 @@ class CaseMaker {
 
   void fill_buffer(const Argument& argument, const std::vector<int64_t>& shape, uint64_t bytes,
                    std::vector<uint8_t>& input) {
-    const Fill& chosen = *fill_of(argument, data_.what.fill);
-    if (!chosen.file.empty()) return from_file(argument, chosen, bytes, input);
-    FillSpec spec;
-    if (!fill_spec(argument, chosen, spec)) return;
     input.resize(bytes);
+    if (argument.record()) return fill_records(argument, shape, input);
+    const Fill& chosen = *fill_of(argument.fills, data_.what.fill);
+    if (!chosen.file.empty()) return from_file(argument, chosen, bytes, input);
+    auto spec = spec_of(argument, argument.fills, argument.type, argument.name, shape);
+    if (!spec) return;
     const uint64_t row_bytes =
         static_cast<uint64_t>(shape.back()) * static_cast<uint64_t>(isa::bytes_of(argument.type));
     for (uint64_t row = 0; row < bytes / row_bytes; ++row)
-      fill_row(spec, row, std::span(input).subspan(row * row_bytes, row_bytes));
+      fill_row(*spec, row, std::span(input).subspan(row * row_bytes, row_bytes));
   }
 
-  bool fill_spec(const Argument& argument, const Fill& chosen, FillSpec& spec) {
-    if (!bounds(argument, chosen, spec)) return false;
+  // Each field as a buffer of its own, scattered over the records.
+  void fill_records(const Argument& argument, const std::vector<int64_t>& shape, std::vector<uint8_t>& input) {
+    const uint64_t stride = argument.field_bytes, row_records = static_cast<uint64_t>(shape[shape.size() - 2]);
+    for (const Field& field : argument.fields) {
+      auto spec = spec_of(argument, field.fills, field.type, argument.name + "." + field.name,
+                          {static_cast<int64_t>(row_records) * field.count});
+      if (!spec) return;
+      const uint64_t width = field.bytes();
+      std::vector<uint8_t> row_bytes(row_records * width);
+      for (uint64_t row = 0; row < input.size() / (row_records * stride); ++row) {
+        fill_row(*spec, row, row_bytes);
+        for (uint64_t i = 0; i < row_records; ++i)
+          std::memcpy(input.data() + (row * row_records + i) * stride + field.offset, row_bytes.data() + i * width,
+                      width);
+      }
+    }
+  }
+
+  std::optional<FillSpec> spec_of(const Argument& argument, const std::vector<Fill>& fills, isa::Type type,
+                                  const std::string& name, const std::vector<int64_t>& shape) {
+    const Fill& chosen = *fill_of(fills, data_.what.fill);
+    FillSpec spec;
+    if (!bounds(argument, chosen, spec)) return std::nullopt;
     spec.name = chosen.name;
-    spec.type = argument.type;
-    spec.seed = base::derive_seed(data_.what.seed, argument.name);
+    spec.type = type;
+    spec.seed = base::derive_seed(data_.what.seed, name);
     const std::string& special = data_.what.special;
     if (special == "nan" || special == "inf") {
       if (std::count(argument.special.begin(), argument.special.end(), special)) spec.special = special;
-    } else if (!special.empty() && takes_special(argument)) {
+    } else if (!special.empty() && takes_special(type, fills)) {
       spec.name = special;
     }
-    return true;
+    if (chosen.name == "spd" && (shape.size() < 2 || shape[shape.size() - 1] != shape[shape.size() - 2])) {
+      error("TASK0012", argument.place,
+            fmt::format(
+                "argument `{}`: the fill `spd` makes square matrices, the last two dimensions are not equal at {}",
+                name, data_.what.label()));
+      return std::nullopt;
+    }
+    return spec;
   }
 
   bool bounds(const Argument& argument, const Fill& fill, FillSpec& spec) {
-    if (fill.bounds.empty()) return true;
+    if (!fill.bounded()) return true;
     std::vector<double> values;
     for (const Expression& bound : fill.bounds) {
       auto value = evaluate(bound, task_, data_.what.sizes);
       if (!value) return append(value.findings()), false;
       values.push_back(static_cast<double>(*value));
     }
+    for (const Formula& bound : fill.formulas) {
+      auto value = formula(bound.text, bound.place);
+      if (!value) return false;
+      values.push_back(*value);
+    }
     spec.bounded = true;
     spec.low = fill.name == "offsets" ? 0 : values.front();
     spec.high = values.back();
     if (spec.low > spec.high) {
-      error("TASK0012", fill.bounds[0].origin(),
+      base::Place place = fill.bounds.empty() ? fill.formulas[0].place : fill.bounds[0].origin();
+      if (place.line == 0) place = argument.place;
+      error("TASK0012", place,
             fmt::format("argument `{}`: fill {} between {} and {} at {}", argument.name, fill.name, spec.low, spec.high,
                         data_.what.label()));
       return false;

@@ -22,7 +22,7 @@ struct Comparison {
   std::string summary;            // "3 of 4099 elements differ; first at [0, 4096]: got 0, expected 1.25 +- 1e-6"
 };
 
-// `actual` holds the whole output buffer; expected[i] belongs to element indices[i], or to element i where indices is
+// `output` names a view of an output (view.h), and `actual` holds all of its elements; expected[i] belongs to element indices[i], or to element i where indices is
 // empty. `baseline_rms` is the baseline's own RMS(e / mag) in this case, 0 where unknown.
 Comparison compare(const Task& task, const CaseData& data, std::string_view output, std::span<const uint8_t> actual,
                    std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms = 0);

@@ -49,6 +49,7 @@ class Scanner {
   CudaScan run() {
     match_brackets();
     for (size_t i = 0; i < tokens_.size(); ++i) {
+      if (tokens_[i].is("namespace")) name_space(i);
       if (tokens_[i].is("__global__")) kernel(i);
       if (tokens_[i].is("using") || tokens_[i].is("typedef")) alias(i);
       if (tokens_[i].word()) declaration(i);
@@ -153,6 +154,8 @@ class Scanner {
     const size_t close = closing(open);
     if (close == kNone || !at(close + 1, "{")) return;  // a declaration: the definition follows elsewhere
     kernel.name = tokens_[open - 1].spelling;
+    for (const NameSpace& one : name_spaces_)
+      if (one.open < mark && mark < one.close) kernel.scope += one.name + "::";
     kernel.is_template = before(mark, "template");
     if (kernel.is_template) template_parameters(mark, kernel);
     kernel.is_static = kernel.is_static || before(mark, "static");
@@ -160,6 +163,15 @@ class Scanner {
     const size_t end = closing(close + 1);
     uses(close + 2, end == kNone ? tokens_.size() : end, kernel);
     scan_.kernels.push_back(std::move(kernel));
+  }
+
+  // namespace a::b { ... }; an anonymous one names nothing.
+  void name_space(size_t i) {
+    std::string name;
+    size_t open = i + 1;
+    while (open < tokens_.size() && (tokens_[open].word() || tokens_[open].is("::"))) name += tokens_[open++].spelling;
+    if (!at(open, "{") || name.empty() || closing(open) == kNone || name_spaces_.size() >= 1000) return;
+    name_spaces_.push_back({open, closing(open), name});
   }
 
   // template <typename T, int N = 4> in front of the kernel.
@@ -172,7 +184,9 @@ class Scanner {
     for (auto [from, to] : split(i + 2, end - 1)) {
       size_t last = from;
       while (last < to && !tokens_[last].is("=")) ++last;
-      if (last > from && tokens_[last - 1].word()) kernel.template_parameters.emplace_back(tokens_[last - 1].spelling);
+      if (last == from || !tokens_[last - 1].word()) continue;
+      kernel.template_parameters.emplace_back(tokens_[last - 1].spelling);
+      kernel.template_types.push_back(any_of(tokens_[from].spelling, {"typename", "class"}));
     }
   }
 
@@ -385,6 +399,7 @@ class Scanner {
   void launch(size_t mark) {
     CudaLaunch launch;
     launch.line = tokens_[mark].line;
+    launch.token = mark;
     size_t name = mark;
     if (name > 0 && tokens_[name - 1].is(">")) {  // back over the template's arguments
       int depth = 0;
@@ -449,8 +464,14 @@ class Scanner {
     return false;
   }
 
+  struct NameSpace {
+    size_t open, close;
+    std::string name;
+  };
+
   Tokens tokens_;
   std::vector<size_t> closing_;
+  std::vector<NameSpace> name_spaces_;  // in order of their opening
   CudaScan scan_;
   std::map<std::string, std::vector<std::string>> dims_;
   std::map<std::string, std::string> sizes_;  // std::vector: its elements

@@ -21,9 +21,11 @@ struct CudaParameter {
 
 struct CudaKernel {
   std::string name;
+  std::string scope;  // "ops::detail::", of the named namespaces around it
   std::vector<CudaParameter> parameters;
   bool is_template = false, is_static = false;
   std::vector<std::string> template_parameters;  // "T", "N"; in order
+  std::vector<bool> template_types;              // beside them: a type, else a value
   uint32_t line = 0;
 };
 
@@ -35,6 +37,7 @@ struct CudaLaunch {
   std::string shared;  // "" where none
   std::vector<std::string> arguments;  // as on the host
   uint32_t line = 0;
+  size_t token = 0;      // of its <<<, in tokenize_cuda's order
   bool in_loop = false;  // stands in a for or while of the host
 };
 

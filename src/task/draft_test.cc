@@ -201,8 +201,9 @@ TEST(Draft, OfAHardFile) {
   reads_back(*draft, kHard);
   EXPECT_TRUE(has(draft->plan, "grid = [\"ceildiv(N_, 16)\", \"ceildiv(M, 16)\"]")) << draft->plan;
   EXPECT_TRUE(has(draft->plan, "shared = \"2048\"")) << draft->plan;
-  EXPECT_TRUE(has(draft->plan, "`matmul` is a template"));
-  EXPECT_TRUE(has(draft->plan, "stands in a loop"));
+  EXPECT_TRUE(has(draft->task,
+                  "template __global__ void matmul<float, 4>(const float*, const float*, float*, int, int, int);"));
+  EXPECT_TRUE(has(draft->plan, "for = [\"step\", \"10\"]"));
   EXPECT_TRUE(has(draft->plan, "grid = [\"ceildiv(count, 128)\"]"));
   EXPECT_TRUE(has(draft->task, "{ name = \"A\", kind = \"in\", type = \"f32\"")) << draft->task;
   EXPECT_TRUE(has(draft->task, "{ name = \"data\", kind = \"inout\", type = \"f16\""));
@@ -211,7 +212,10 @@ TEST(Draft, OfAHardFile) {
   EXPECT_GT(draft->open.size(), 4u);
   auto alone = draft_from_cuda("hard.cu", "template <class T> __global__ void k(T* y, int n) { y[0] = 0; }", nullptr);
   ASSERT_TRUE(alone.ok());
-  EXPECT_TRUE(has(alone->task, "# ? the element type `T` of `y` is not known here")) << alone->task;
+  EXPECT_TRUE(has(alone->plan, "what `T` of the template `k` stands for could not be seen")) << alone->plan;
+  alone = draft_from_cuda("hard.cu", "__global__ void k(Unknown* y, int n) { y[0] = 0; }", nullptr);
+  ASSERT_TRUE(alone.ok());
+  EXPECT_TRUE(has(alone->task, "# ? the element type `Unknown` of `y` is not known here")) << alone->task;
 }
 
 TEST(Draft, WithoutALaunchSaysWhatIsGuessed) {

@@ -53,18 +53,42 @@ std::string allowed(const ptx::Module* compiled) {
   return fmt::format("allow = [{}]  # what the kernel itself does\n", quoted_list({words.begin(), words.end()}));
 }
 
+std::string fields_text(const DraftArgument& argument, bool record) {
+  std::string text;
+  for (const DraftField& field : argument.fields) {
+    text += fmt::format("    {{ name = \"{}\"", field.name);
+    if (!field.pointer.empty()) {
+      text += fmt::format(", pointer = \"{}\"", field.pointer);
+    } else {
+      text += fmt::format(", type = \"{}\"", field.type);
+      if (field.count > 1) text += fmt::format(", count = {}", field.count);
+      if (!record) text += fmt::format(", value = {}", field.value);
+    }
+    text += " },\n";
+  }
+  return "fields = [\n" + text + "  ]";
+}
+
 std::string argument_text(const DraftArgument& argument) {
-  std::string text =
-      fmt::format("  {{ name = \"{}\", kind = \"{}\", type = \"{}\"", argument.name, argument.kind, argument.type);
+  const bool record = argument.type == "record";
+  std::string text = fmt::format("  {{ name = \"{}\", kind = \"{}\"", argument.name, argument.kind);
+  if (argument.kind != "struct") text += fmt::format(", type = \"{}\"", argument.type);
   if (argument.kind == "scalar") {
     text += fmt::format(", value = {} }},\n", argument.value);
+  } else if (argument.kind == "struct") {
+    text += fmt::format(", {} }},\n", fields_text(argument, false));
   } else {
     text += fmt::format(", shape = [{}]", quoted_list(argument.shape));
     const bool input = argument.kind != "out", integers = integer_type(argument.type);
-    if (input)
+    if (record) {
+      text += ", " + fields_text(argument, true);
+    } else if (input && !argument.fill.empty()) {
+      text += ", fill = " + argument.fill;
+    } else if (input) {
       text += integers ? ", fill = [\"uniform\"]" : ", fill = [\"normal\", \"spike\"], special = [\"nan\", \"inf\"]";
+    }
     text += " },\n";
-    if (input && integers)
+    if (input && integers && argument.fill.empty() && !record)
       text += fmt::format("  # if `{}` holds indices, bound them: fill = [{{ uniform = [0, \"LIMIT - 1\"] }}]\n",
                           argument.name);
   }
@@ -72,23 +96,17 @@ std::string argument_text(const DraftArgument& argument) {
   return text;
 }
 
-std::string tolerance_text(const DraftArgument& argument, const std::string& stem) {
-  static const std::map<std::string, std::string> kRelative{{"f64", "1e-12"},      {"f32", "1e-5"},
-                                                            {"f16", "0.00390625"}, {"bf16", "0.015625"},
-                                                            {"e4m3", "0.125"},     {"e5m2", "0.25"}};
-  std::string text = fmt::format("\n[tolerance.{}]\n", argument.name);
-  if (integer_type(argument.type)) return text + "kind = \"exact\"\n";
-  text += fmt::format(
-      "# ? The kernel itself, run on the engine, says what is right. Results differ in their last places where sums "
-      "are\n"
-      "# taken in another order. If the order cannot matter, kind = \"exact\" is the better rule; a reference in "
-      "double\n"
-      "# precision ({}.reference.cc) with kind = \"float\" is the best. Sums that cancel to nearly 0 need an `abs` as "
-      "well.\n",
-      stem);
-  return text + fmt::format("kind = \"absolute\"\nrel = {}\nabs = 1e-30\nreason = \"the order of sums may differ\"\n",
-                            kRelative.at(argument.type));
+std::string tolerance_text(const std::string& name, const std::string& type) {
+  return fmt::format("\n[tolerance.{}]\nkind = \"{}\"\n", name, integer_type(type) ? "exact" : "float");
 }
+
+constexpr const char* kOracle =
+    "\n# The kernel itself, run on the engine, says what is right: eight runs in which every rounding goes up or down "
+    "at\n"
+    "# random say how far a result may be off. With a reference in double precision ({}.reference.cc) beside the task\n"
+    "# `float` is judged by that, and needs terms = \"...\", the length of the longest sum. Outputs whose order is "
+    "free:\n"
+    "# kind = \"unordered\".\n";
 
 }  // namespace
 
@@ -113,11 +131,19 @@ std::string task_text(const DraftParts& parts) {
         fmt::format("{}{} = {}", time.empty() ? "" : ", ", name, known != parts.sizes.end() ? known->second : guess);
   }
   text += fmt::format("]\ntime = [{{ {} }}]  # ? the sizes that matter to you\n", time);
+  if (!parts.instantiate.empty()) {
+    text += "\n[compile]\ninstantiate = [\n";
+    for (const std::string& line : parts.instantiate) text += fmt::format("  \"{}\",\n", line);
+    text += "]\n";
+  }
   bool output = false;
   for (const DraftArgument& argument : parts.arguments) {
     if (argument.kind != "out" && argument.kind != "inout") continue;
+    if (!output) text += fmt::format(fmt::runtime(kOracle), parts.file.stem().string());
     output = true;
-    text += tolerance_text(argument, parts.file.stem().string());
+    if (argument.type != "record") text += tolerance_text(argument.name, argument.type);
+    for (const DraftField& field : argument.fields)
+      text += tolerance_text(argument.name + "." + field.name, field.type);
   }
   if (!output)
     text += "\n# ? no output was found: an argument above needs kind = \"out\" or \"inout\", and a [tolerance.NAME]\n";
@@ -127,11 +153,23 @@ std::string task_text(const DraftParts& parts) {
 std::string plan_text(const DraftParts& parts) {
   std::string text = fmt::format("# A draft, made from the launches in {}.\nschema = \"ptxlab.plan/1\"\n",
                                  parts.file.filename().string());
+  if (!parts.symbols.empty()) {
+    text += "symbol = [\n";
+    for (const auto& [variable, from] : parts.symbols)
+      text += fmt::format("  {{ name = \"{}\", from = \"{}\" }},\n", variable, from);
+    text += "]\n";
+  }
   for (const DraftLaunch& launch : parts.launches) {
     text += "\n[[launch]]\n";
     for (const std::string& remark : launch.remarks) text += fmt::format("# ? {}\n", remark);
     text += fmt::format("entry = \"{}\"\ngrid = [{}]\nblock = [{}]\n", launch.entry, quoted_list(launch.grid),
                         quoted_list(launch.block));
+    if (!launch.loops.empty()) {
+      std::string loops;
+      for (const auto& [variable, count] : launch.loops)
+        loops += fmt::format("{}[\"{}\", \"{}\"]", loops.empty() ? "" : ", ", variable, count);
+      text += launch.loops.size() == 1 ? fmt::format("for = {}\n", loops) : fmt::format("for = [{}]\n", loops);
+    }
     if (!launch.shared.empty()) text += fmt::format("shared = \"{}\"\n", launch.shared);
     text += fmt::format("args = [{}]\n", quoted_list(launch.arguments));
   }

@@ -48,6 +48,7 @@ class Row {
  public:
   Row(const FillSpec& spec, uint64_t row, size_t count)
       : spec_(spec),
+        row_(row),
         random_(base::derive_seed(spec.seed, "row") + row * 0x9e3779b97f4a7c15u),
         values_(count),
         floating_(isa::is_float(spec.type)),
@@ -73,6 +74,9 @@ class Row {
       std::sort(values_.begin(), values_.end());
     } else if (spec_.name == "permutation") {
       permutation();
+      return std::move(values_);
+    } else if (spec_.name == "spd") {
+      positive_definite();
       return std::move(values_);
     } else if (spec_.name == "offsets") {
       offsets();
@@ -142,7 +146,23 @@ class Row {
     each([&] { return (random_.below(2) ? 1 : -1) * std::ldexp(1 + random_.uniform(), exponent); });
   }
 
+  // A row of a symmetric matrix whose diagonal outweighs it, which makes it positive definite. Each pair of places draws
+  // from a stream of its own, so that rows can be made alone and agree.
+  void positive_definite() {
+    const uint64_t n = values_.size(), i = row_ % n, matrix = row_ / n;
+    double sum = 0;
+    for (uint64_t j = 0; j < n; ++j) {
+      if (j == i) continue;
+      const uint64_t pair = (matrix * n + std::min(i, j)) * n + std::max(i, j);
+      base::Random random(base::derive_seed(spec_.seed, "pair") + pair * 0x9e3779b97f4a7c15u);
+      values_[j] = 2 * random.uniform() - 1;
+      sum += std::fabs(values_[j]);
+    }
+    values_[i] = 1 + sum;
+  }
+
   const FillSpec& spec_;
+  uint64_t row_;
   base::Random random_;
   std::vector<double> values_;
   bool floating_;

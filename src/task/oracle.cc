@@ -16,6 +16,7 @@
 #include "base/narrow_float.h"
 #include "base/subprocess.h"
 #include "task/reference_text.h"
+#include "task/view.h"
 
 namespace ptxlab::task {
 namespace {
@@ -84,7 +85,7 @@ class ReferenceOracle : public Oracle {
   base::Result<std::vector<Expected>> expected(const CaseData& data, std::string_view output,
                                                std::span<const uint64_t> indices) override {
     uint64_t count = indices.size();
-    if (indices.empty()) count = elements_of(data, output);
+    if (indices.empty()) count = count_of(task_, data, output);
     assert(count > 0 && "an output of the task");
     base::Command command;
     command.argv = {program_.string()};
@@ -110,14 +111,9 @@ class ReferenceOracle : public Oracle {
   }
 
  private:
-  static uint64_t elements_of(const CaseData& data, std::string_view output) {
-    for (size_t i = 0; i < data.binding.buffers.size(); ++i) {
-      if (data.binding.buffers[i].name != output) continue;
-      uint64_t count = 1;
-      for (int64_t dim : data.shapes[i]) count *= static_cast<uint64_t>(dim);
-      return count;
-    }
-    return 0;
+  static uint64_t count_of(const Task& task, const CaseData& data, std::string_view output) {
+    const View view = output_view(task, output);
+    return elements_of(view, data.binding.buffers[view.buffer].bytes);
   }
 
   std::string message(const CaseData& data, std::string_view output, std::span<const uint64_t> indices,
@@ -133,19 +129,18 @@ class ReferenceOracle : public Oracle {
       message.text(name);
       message.real(scalar_value(scalar));
     }
-    std::vector<size_t> inputs;
-    for (size_t i = 0; i < data.inputs.size(); ++i)
-      if (!data.inputs[i].empty()) inputs.push_back(i);
+    const std::vector<View> inputs = input_views(task_);
     message.number(inputs.size());
-    for (size_t i : inputs) {
-      const Argument* argument = task_.argument(data.binding.buffers[i].name);
-      message.text(argument->name);
-      message.text(isa::name_of(argument->type));
-      message.number(static_cast<uint64_t>(isa::bytes_of(argument->type)));
-      message.number(data.shapes[i].size());
-      for (int64_t dim : data.shapes[i]) message.number(static_cast<uint64_t>(dim));
-      message.number(data.inputs[i].size());
-      message.raw(data.inputs[i].data(), data.inputs[i].size());
+    for (const View& view : inputs) {
+      const std::vector<uint8_t> bytes = gather(view, data.inputs[view.buffer]);
+      const std::vector<int64_t> shape = shape_of(view, data);
+      message.text(view.name);
+      message.text(isa::name_of(view.type));
+      message.number(static_cast<uint64_t>(isa::bytes_of(view.type)));
+      message.number(shape.size());
+      for (int64_t dim : shape) message.number(static_cast<uint64_t>(dim));
+      message.number(bytes.size());
+      message.raw(bytes.data(), bytes.size());
     }
     message.text(output);
     message.number(indices.empty() ? 0 : 1);

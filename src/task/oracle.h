@@ -16,6 +16,11 @@ struct Expected {
   double value = 0;      // floats; integers as bits in `integer`
   double magnitude = 0;  // sum of |dr/dt| |t| over the inexact intermediate values t (DESIGN: Right answers)
   int64_t integer = 0;
+  // Where randomly rounded runs of the kernel itself are the oracle: the standard deviation of their values, and how far
+  // integers went. Negative: a reference.
+  double spread = -1;
+  int64_t lowest = 0, highest = 0;
+  bool loose = false;  // the runs disagree on NaN or infinity: nothing is asked
 };
 
 class Oracle {

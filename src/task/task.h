@@ -16,27 +16,63 @@ namespace ptxlab::task {
 
 using Sizes = std::map<std::string, int64_t>;  // a value for each param
 
-struct Fill {
-  std::string name;                        // one of fill_names()
-  std::vector<launch::Expression> bounds;  // { uniform = [0, "vocab - 1"] }
-  std::string file;                        // file:NAME
+// A formula in doubles over the params, as floating-point scalars and bounds have it.
+struct Formula {
+  std::string text;
+  base::Place place;  // of its first byte
 };
 
-// Every fill that a task may name: normal, uniform, heavy, spike, ties, sorted, permutation, offsets, constant.
+struct Fill {
+  std::string name;                        // one of fill_names()
+  std::vector<launch::Expression> bounds;  // { uniform = [0, "vocab - 1"] }: of integers
+  std::string file;                        // file:NAME
+  std::vector<Formula> formulas;           // { uniform = [0.5, "sqrt(n)"] }: of floating-point values
+  bool bounded() const { return !bounds.empty() || !formulas.empty(); }
+};
+
+// Every fill that a task may name: normal, uniform, heavy, spike, ties, sorted, permutation, offsets, constant, spd.
 const std::vector<std::string>& fill_names();
 
+// A part of a struct by value or of a record.
+struct Field {
+  std::string name;
+  isa::Type type = isa::Type::none;  // none: a pointer
+  int64_t count = 1;                 // elements: int dims[4]
+  uint64_t offset = 0;               // in bytes
+  std::vector<std::string> values;   // of a struct: an expression or a formula for each element
+  std::string buffer;                // of a pointer: what it points to, "null" for nothing
+  launch::Expression addend;         // and how many bytes further on
+  std::vector<Fill> fills;           // of a record that is an input
+  base::Place place;
+  uint64_t bytes() const;
+};
+
+// How much of an output counts: an expression over params in which elements of other outputs may stand ("count[0]").
+struct Prefix {
+  launch::Expression count;  // an element of an output stands in it as a name of its own
+  struct Element {
+    std::string name, output;  // "count[0]" is the name "count_at_0"
+    uint64_t index = 0;
+  };
+  std::vector<Element> elements;
+};
+
 struct Argument {
-  enum class Kind : uint8_t { in, out, inout, scalar };
+  enum class Kind : uint8_t { in, out, inout, scalar, structure };
   std::string name;
   Kind kind = Kind::in;
-  isa::Type type = isa::Type::none;
+  isa::Type type = isa::Type::none;       // of records b8
   std::vector<launch::Expression> shape;  // buffers: elements, outermost first
   std::vector<Fill> fills;
   std::vector<std::string> special;  // nan, inf
   bool zeroed = false;               // out: init = "zero" instead of poison
   std::string value;                 // scalar: expression (integers) or formula in doubles (floats)
+  std::vector<Field> fields;         // of a structure, or of a record
+  uint64_t field_bytes = 0;          // of all fields together; 0: neither structure nor record
+  std::optional<Prefix> valid;       // only this many of the first dimension's entries count
   base::Place place;
-  bool buffer() const { return kind != Kind::scalar; }
+  bool buffer() const { return kind != Kind::scalar && kind != Kind::structure; }
+  bool record() const { return buffer() && field_bytes > 0; }
   bool output() const { return kind == Kind::out || kind == Kind::inout; }
 };
 
@@ -45,6 +81,7 @@ struct Tolerance {
   Kind kind = Kind::exact;
   isa::Type accumulate = isa::Type::f32;
   launch::Expression terms;
+  bool without_terms = false;  // floating, and `terms` was left out: a user's own kernel is the oracle
   double abs = 0, rel = 0;
   std::string reason;
   base::Place place;
@@ -54,6 +91,13 @@ struct Tolerance {
 struct Baseline {
   std::string kind;  // ptx
   std::string file, plan;
+};
+
+// How a user's source becomes PTX.
+struct Compile {
+  std::vector<std::string> flags;              // for nvcc
+  std::vector<std::filesystem::path> include;  // folders, as found from the task's
+  std::vector<std::string> instantiate;        // lines appended to the source: templates and static kernels
 };
 
 struct Task {
@@ -81,6 +125,7 @@ struct Task {
   std::map<std::string, std::string> mutant_skips;
   std::optional<launch::Expression> floor_bytes, floor_flops;
   std::vector<Baseline> baselines;
+  Compile compile;
 
   const Argument* argument(std::string_view argument_name) const;
 };

@@ -63,6 +63,18 @@ base::Findings refusals(std::string_view log, const std::filesystem::path& sourc
 
 namespace {
 
+// The source with lines behind it, in a file of its own that names the user's in messages and line tables.
+base::Findings append_lines(const std::filesystem::path& source, const std::vector<std::string>& lines,
+                            const std::filesystem::path& to) {
+  auto text = base::read_file(source);
+  if (!text) return text.findings();
+  std::error_code ignored;
+  std::string whole = fmt::format("#line 1 \"{}\"\n{}\n", std::filesystem::absolute(source, ignored).string(), *text);
+  whole += "#line 1 \"[compile] instantiate\"\n";
+  for (const std::string& line : lines) whole += line + "\n";
+  return base::write_file(to, whole);
+}
+
 base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path& source,
                                    const CompileOptions& options) {
   base::TemporaryFolder folder("ptxlab-nvcc");
@@ -71,7 +83,14 @@ base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path
   command.argv = {nvcc.path.string(), "-O3", "-ptx", "-arch=" + options.target.name()};
   if (options.line_info) command.argv.emplace_back("-lineinfo");
   command.argv.insert(command.argv.end(), options.flags.begin(), options.flags.end());
-  command.argv.insert(command.argv.end(), {source.string(), "-o", output.string()});
+  std::filesystem::path input = source;
+  if (!options.appended.empty()) {
+    input = folder.path() / source.filename();
+    if (auto wrong = append_lines(source, options.appended, input); !wrong.empty()) return wrong;
+    // Headers beside the source stay beside it.
+    command.argv.push_back("-I" + (source.parent_path().empty() ? "." : source.parent_path().string()));
+  }
+  command.argv.insert(command.argv.end(), {input.string(), "-o", output.string()});
   command.environment = {{"TMPDIR", folder.path().string()}};
   command.limits.wall = options.wall;
   command.limits.address_space = uint64_t{16} << 30;

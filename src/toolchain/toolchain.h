@@ -82,6 +82,7 @@ struct CompileOptions {
   std::vector<std::string> flags;  // -fmad=false, -I ..., -D ...
   bool line_info = true;
   std::chrono::milliseconds wall{300'000};
+  std::vector<std::string> appended;  // lines behind the source: explicit instantiations, a use of a static kernel
 };
 // CUDA C++ to PTX by nvcc -O3. Errors: CUC0001 no nvcc, CUC0002 does not compile (nvcc's messages), CUC0003 limits or
 // crash.
