@@ -52,6 +52,7 @@ std::string kind_of(task::Argument::Kind kind) {
     case task::Argument::Kind::out: return "output buffer of";
     case task::Argument::Kind::inout: return "buffer read and written of";
     case task::Argument::Kind::scalar: return "scalar";
+    case task::Argument::Kind::structure: return "struct";
   }
   return "";
 }
@@ -60,6 +61,7 @@ std::string text_of(const task::Tolerance& tolerance) {
   switch (tolerance.kind) {
     case task::Tolerance::Kind::exact: return "every bit";
     case task::Tolerance::Kind::floating:
+      if (tolerance.without_terms) return "within what the kernel's own rounding moves it";
       return fmt::format("within the rounding of sums kept in {} over {} terms", isa::name_of(tolerance.accumulate),
                          tolerance.terms.text());
     case task::Tolerance::Kind::unordered: return "the same elements in any order";
