@@ -70,6 +70,7 @@ TEST(Mend, CertainOnes) {
       {"ld.global %f2, [%rd1];", "ld.global.f32 %f2, [%rd1];"},
       {"st.global [%rd1], %fd1;", "st.global.f64 [%rd1], %fd1;"},
       {"bar 0;", "bar.sync 0;"},
+      {"atom.shared.add %r2, [tile], 1;", "atom.shared.add.u32 %r2, [tile], 1;"},
       // Widths and kinds.
       {"add.s64 %r2, %r1, %r1;", "add.s32 %r2, %r1, %r1;"},
       {"add.u32 %rd2, %rd1, 4;", "add.u64 %rd2, %rd1, 4;"},

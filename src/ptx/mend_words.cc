@@ -341,6 +341,9 @@ class WordMend {
       way.meaning += token(choice, matters);
       if (choice.token.find(':') != choice.token.npos) --way.preference;  // .shared::cta says no more than .shared
       if (choice.type != Type::none && first) way.preference += preference(choice.type, first->type, matters);
+      // ... but .u32 where memory counts.
+      bool counts = form.row->opcode == "atom" || form.row->opcode == "red";
+      if (counts && isa::info(choice.type).kind == isa::Kind::unsigned_integer) way.preference += 2;
     }
     return true;
   }

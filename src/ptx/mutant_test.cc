@@ -259,7 +259,8 @@ const std::vector<std::pair<std::string_view, Plant>>& kinds() {
        [](const Original& o, Random& r) -> std::optional<base::Edit> {
          auto whole = [](const Operand& each) {
            double value = std::bit_cast<double>(each.bits);
-           return each.kind == Operand::Kind::floating && std::abs(value) < 1000 && value == std::floor(value);
+           return each.kind == Operand::Kind::floating && std::abs(value) < 1000 && value == std::floor(value) &&
+                  !(value == 0 && std::signbit(value));
          };
          const Operand* found = any_operand(o, r, whole);
          if (!found) return std::nullopt;
