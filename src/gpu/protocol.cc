@@ -76,6 +76,28 @@ launch::Dim3 read_dim3(Reader& in) {
   return size;
 }
 
+void write(Writer& out, const std::vector<launch::Relocation>& pointers) {
+  out.number<uint64_t>(pointers.size());
+  for (const auto& pointer : pointers) {
+    out.number(pointer.offset);
+    out.number(pointer.buffer);
+    out.number(pointer.addend);
+  }
+}
+// Addresses that go into `bytes` bytes.
+std::vector<launch::Relocation> read_pointers(Reader& in, size_t buffers, size_t bytes) {
+  std::vector<launch::Relocation> pointers;
+  for (size_t n = in.count(16); n > 0; --n) {
+    launch::Relocation pointer;
+    pointer.offset = in.number<uint32_t>();
+    pointer.buffer = in.number<uint32_t>();
+    pointer.addend = in.number<uint64_t>();
+    if (pointer.buffer >= buffers || uint64_t{pointer.offset} + 8 > bytes) in.fail();
+    pointers.push_back(pointer);
+  }
+  return pointers;
+}
+
 void write(Writer& out, const launch::ResolvedPlan& plan) {
   out.number<uint64_t>(plan.buffers.size());
   for (const auto& buffer : plan.buffers) {
@@ -93,12 +115,16 @@ void write(Writer& out, const launch::ResolvedPlan& plan) {
     out.number(launch.shared_bytes);
     out.number<uint8_t>(launch.cooperative);
     out.text({reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()});
-    out.number<uint64_t>(launch.pointers.size());
-    for (const auto& pointer : launch.pointers) {
-      out.number(pointer.offset);
-      out.number(pointer.buffer);
-      out.number(pointer.addend);
-    }
+    write(out, launch.pointers);
+  }
+  out.number<uint64_t>(plan.symbols.size());
+  for (const auto& symbol : plan.symbols) {
+    out.text(symbol.name);
+    out.number(symbol.buffer);
+    out.number(symbol.addend);
+    out.number(symbol.bytes);
+    out.text({reinterpret_cast<const char*>(symbol.value.data()), symbol.value.size()});
+    write(out, symbol.pointers);
   }
 }
 
@@ -125,21 +151,31 @@ launch::ResolvedLaunch read_launch(Reader& in, size_t buffers) {
   launch.cooperative = in.number<uint8_t>() != 0;
   std::string parameters = in.text();
   launch.parameters.assign(parameters.begin(), parameters.end());
-  for (size_t n = in.count(16); n > 0; --n) {
-    launch::Relocation pointer;
-    pointer.offset = in.number<uint32_t>();
-    pointer.buffer = in.number<uint32_t>();
-    pointer.addend = in.number<uint64_t>();
-    if (pointer.buffer >= buffers || uint64_t{pointer.offset} + 8 > launch.parameters.size()) in.fail();
-    launch.pointers.push_back(pointer);
-  }
+  launch.pointers = read_pointers(in, buffers, launch.parameters.size());
   return launch;
+}
+
+launch::ResolvedSymbol read_symbol(Reader& in, const std::vector<launch::ResolvedBuffer>& buffers) {
+  launch::ResolvedSymbol symbol;
+  symbol.name = in.text();
+  symbol.buffer = in.number<uint32_t>();
+  symbol.addend = in.number<uint64_t>();
+  symbol.bytes = in.number<uint64_t>();
+  std::string value = in.text();
+  symbol.value.assign(value.begin(), value.end());
+  symbol.pointers = read_pointers(in, buffers.size(), symbol.value.size());
+  if (symbol.buffer == launch::ResolvedSymbol::kNoBuffer) return symbol;
+  bool inside = symbol.buffer < buffers.size() && symbol.addend <= buffers[symbol.buffer].bytes &&
+                symbol.bytes <= buffers[symbol.buffer].bytes - symbol.addend;
+  if (!inside) in.fail();
+  return symbol;
 }
 
 launch::ResolvedPlan read_plan(Reader& in) {
   launch::ResolvedPlan plan;
   for (size_t n = in.count(18); n > 0; --n) plan.buffers.push_back(read_buffer(in));
   for (size_t n = in.count(65); n > 0; --n) plan.launches.push_back(read_launch(in, plan.buffers.size()));
+  for (size_t n = in.count(44); n > 0; --n) plan.symbols.push_back(read_symbol(in, plan.buffers));
   return plan;
 }
 

@@ -22,6 +22,8 @@ Job a_job() {
   one.parameters = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
   one.pointers = {{0, 1, 64}, {8, 0, 0}};
   job.plan.launches = {one, one};
+  job.plan.symbols = {{"taps", 0, 1, 4, {}, {}},
+                      {"table", launch::ResolvedSymbol::kNoBuffer, 0, 0, {1, 2, 3, 4, 5, 6, 7, 8}, {{0, 1, 16}}}};
   job.contents = {"abcde", ""};
   job.launches = 3;
   return job;

@@ -22,6 +22,12 @@ class HostDevice : public Device {
     ++loads;
     return code == "broken" ? Trouble("CUDA_ERROR_INVALID_PTX\nline 3: no") : std::nullopt;
   }
+  std::string taps = std::string(8, '\0');  // the module's one variable
+  Trouble variable(const std::string& name, Address& at, uint64_t& bytes) override {
+    at = reinterpret_cast<Address>(taps.data());
+    bytes = taps.size();
+    return name == "taps" ? std::nullopt : Trouble("CUDA_ERROR_NOT_FOUND");
+  }
   Trouble allocate(uint64_t bytes, Address& at) override {
     if (bytes > room) return "CUDA_ERROR_OUT_OF_MEMORY";
     room -= bytes;
@@ -113,6 +119,28 @@ TEST_F(SessionTest, PoisonFillsWhatNobodyInitialises) {
     EXPECT_EQ(done.contents.at(1), std::string(5, static_cast<char>(poison)));
   }
   EXPECT_EQ(device.loads, 2);  // a new module for every job
+}
+
+TEST_F(SessionTest, VariablesAreFilledBeforeTheFirstLaunch) {
+  job.plan.symbols = {{"taps", 0, 1, 3, {}, {}}};
+  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(device.taps, std::string("bcd\0\0\0\0\0", 8));
+  job.plan.symbols[0].name = "tapes";
+  Done none = execute(device, job);
+  EXPECT_EQ(none.end, Done::End::trouble);
+  EXPECT_NE(none.message.find("tapes"), std::string::npos);
+  launch::ResolvedSymbol address;
+  address.name = "taps";
+  address.value.resize(8);
+  address.pointers = {{0, 2, 1}};
+  job.plan.symbols = {address};
+  device.kernels["k"] = [&](std::span<const uint8_t> parameters) {
+    EXPECT_EQ(pointer({reinterpret_cast<const uint8_t*>(device.taps.data()), 8}, 0), pointer(parameters, 16) + 1);
+    return Trouble();
+  };
+  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  job.plan.symbols[0].value.resize(12);
+  EXPECT_NE(execute(device, job).message.find("12 are given"), std::string::npos);
 }
 
 TEST_F(SessionTest, EveryEndHasItsName) {

@@ -29,12 +29,6 @@ class Gate {
   explicit Gate(const ExecuteInput& input) : input_(input) {}
 
   ExecuteResult run() {
-    for (const auto& plan : input_.plans) {
-      if (plan.symbols.empty()) continue;
-      result_.status = GateStatus::skipped;
-      result_.reason = "the plan fills variables of the module, which the GPU worker does not do yet";
-      return std::move(result_);
-    }
     if (!make_code()) return std::move(result_);
     size_t count = input_.prepared.cases.size();
     for (size_t i = 0; i < count && faulted_ < kFaultsMost && !result_.outcome; ++i) run_case_of(i);

@@ -12,7 +12,6 @@
 #include "simt/fragment.h"
 #include "simt/meeting.h"
 #include "simt/numbers.h"
-#include "simt/random_rounding.h"
 #include "simt/shadow.h"
 #include "simt/step.h"
 
@@ -165,12 +164,7 @@ void count_bits(const Registers& r, const Mma& mma, const uint32_t* list, bool b
 
 // --- results ---
 
-uint64_t result_bits(double value, Type type) {
-  base::Random* random = random_rounding();
-  if (random && type == Type::f16) return rounded_narrow(value, base::kF16, random);
-  if (random && type == Type::f32 && value == value) return std::bit_cast<uint32_t>(rounded_float(value, random));
-  return element_bits(value, type);
-}
+uint64_t result_bits(double value, Type type) { return element_bits(value, type); }
 uint64_t result_bits(int32_t value, Type) { return static_cast<uint32_t>(value); }
 
 template <class T>

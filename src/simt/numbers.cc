@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "base/narrow_float.h"
+#include "simt/random_rounding.h"
 
 namespace ptxlab::simt {
 
@@ -39,8 +40,9 @@ double element_number(uint64_t bits, Type type) {
 
 uint64_t element_bits(double value, Type type) {
   if (type == Type::f64) return value == value ? std::bit_cast<uint64_t>(value) : uint64_t{0x7fffffffffffffff};
-  if (type == Type::f16) return base::double_to_f16(value);
-  return value == value ? std::bit_cast<uint32_t>(static_cast<float>(value)) : 0x7fffffffu;
+  base::Random* random = random_rounding();
+  if (type == Type::f16) return rounded_narrow(value, base::kF16, random);
+  return value == value ? std::bit_cast<uint32_t>(rounded_float(value, random)) : 0x7fffffffu;
 }
 
 int32_t element_integer(uint64_t bits, Type type) {

@@ -24,8 +24,19 @@ base::Finding finding(const char* code, base::Severity severity, std::string mes
   return tool_finding(code, severity, std::move(message), std::move(hint), std::string(file));
 }
 
-std::vector<std::string> options_of(const AssembleOptions& options) {
-  std::vector<std::string> all = {"-v", "-arch=" + options.target.name(), fmt::format("-O{}", options.optimise)};
+// Code for a debugger (nvcc -G: `.target sm_80, debug`), which ptxas takes without optimisation only.
+bool for_debugger(std::string_view ptx) {
+  for (size_t at = ptx.find(".target"); at != std::string_view::npos; at = ptx.find(".target", at + 1)) {
+    if (at > 0 && ptx[at - 1] != '\n') continue;
+    std::string_view line = ptx.substr(at, ptx.find('\n', at) - at);
+    return line.find("debug") != std::string_view::npos;
+  }
+  return false;
+}
+
+std::vector<std::string> options_of(const AssembleOptions& options, std::string_view ptx) {
+  int optimise = for_debugger(ptx) ? 0 : options.optimise;
+  std::vector<std::string> all = {"-v", "-arch=" + options.target.name(), fmt::format("-O{}", optimise)};
   if (!options.fmad) all.emplace_back("--fmad=false");
   if (options.max_registers) all.push_back(fmt::format("-maxrregcount={}", *options.max_registers));
   return all;
@@ -38,7 +49,7 @@ std::string key_of(const Tool& ptxas, std::string_view ptx, const AssembleOption
   auto size = fs::file_size(ptxas.path, error);
   auto time = fs::last_write_time(ptxas.path, error).time_since_epoch().count();
   std::string text = fmt::format("ptxas/1\n{}\n{}\n{} {}\n", ptxas.path.string(), ptxas.version, size, time);
-  for (const auto& option : options_of(options)) text += option + "\n";
+  for (const auto& option : options_of(options, ptx)) text += option + "\n";
   text += ptx;
   return base::sha256(text);
 }
@@ -144,7 +155,7 @@ base::Result<Assembled> run_ptxas(const Tool& ptxas, std::string_view ptx, std::
   }
   base::Command command;
   command.argv = {ptxas.path.string()};
-  for (auto& option : options_of(options)) command.argv.push_back(std::move(option));
+  for (auto& option : options_of(options, ptx)) command.argv.push_back(std::move(option));
   command.argv.insert(command.argv.end(), {"input.ptx", "-o", "output.cubin"});
   command.cwd = folder.path();
   command.limits.wall = options.wall;

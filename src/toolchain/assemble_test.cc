@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <thread>
 
+#include "base/file.h"
 #include "toolchain/cubin.h"
 #include "toolchain/fake_tool.h"
 #include "toolchain/toolchain.h"
@@ -49,6 +51,17 @@ struct Assemble : ::testing::Test {
     return result ? "ok" : result.findings().at(0).code;
   }
 };
+
+TEST_F(Assemble, CodeForADebuggerIsNotOptimised) {
+  if (!installed().ptxas) GTEST_SKIP() << "no ptxas on this machine";
+  auto text = base::read_file(std::filesystem::path(PTXLAB_SOURCE_DIR) / "tests/corpus/language.g.ptx");
+  ASSERT_TRUE(text);
+  auto how = options();
+  how.target = {90, 0};
+  how.wall = std::chrono::seconds(60);
+  auto assembled = assemble(*text, "k.ptx", how);
+  EXPECT_TRUE(assembled) << assembled.findings()[0].message;
+}
 
 TEST_F(Assemble, ACrashHasItsOwnCode) {
   EXPECT_EQ(code(FakeTool("kill -SEGV $$")), "ASM0003");

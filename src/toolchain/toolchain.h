@@ -61,7 +61,7 @@ struct Assembled {
 
 struct AssembleOptions {
   isa::Target target;
-  int optimise = 3;
+  int optimise = 3;  // 0 for what nvcc -G wrote: ptxas takes it in no other way
   bool fmad = true;
   std::optional<int> max_registers;
   std::chrono::milliseconds wall{60'000};

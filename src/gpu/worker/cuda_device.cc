@@ -52,6 +52,7 @@ struct Driver {
   Status (*module_load)(Handle*, const void*, unsigned, int*, void**) = nullptr;
   Status (*module_unload)(Handle) = nullptr;
   Status (*module_function)(Handle*, Handle, const char*) = nullptr;
+  Status (*module_variable)(Address*, size_t*, Handle, const char*) = nullptr;
   Status (*function_attribute)(Handle, int, int) = nullptr;
   Status (*allocate)(Address*, size_t) = nullptr;
   Status (*release)(Address) = nullptr;
@@ -86,6 +87,7 @@ struct Driver {
     find(module_load, "cuModuleLoadDataEx");
     find(module_unload, "cuModuleUnload");
     find(module_function, "cuModuleGetFunction");
+    find(module_variable, "cuModuleGetGlobal_v2");
     find(function_attribute, "cuFuncSetAttribute");
     find(allocate, "cuMemAlloc_v2");
     find(release, "cuMemFree_v2");
@@ -153,6 +155,12 @@ class CudaDevice : public Device {
     return *why + (log.empty() ? "" : "\n" + log);
   }
 
+  Trouble variable(const std::string& name, Address& at, uint64_t& bytes) override {
+    size_t size = 0;
+    auto why = driver_.said(driver_.module_variable(&at, &size, module_, name.c_str()));
+    bytes = size;
+    return why;
+  }
   Trouble allocate(uint64_t bytes, Address& at) override { return driver_.said(driver_.allocate(&at, bytes)); }
   void release(Address at) override { driver_.release(at); }
   Trouble fill(Address at, uint8_t value, uint64_t bytes) override {

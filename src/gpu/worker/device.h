@@ -22,6 +22,8 @@ class Device {
 
   // Replaces the module that was loaded before, so that its variables are new. The text is the loader's log.
   virtual Trouble load(std::string_view code) = 0;
+  // The loaded module's variable of this name: where it lies, and its size.
+  virtual Trouble variable(const std::string& name, Address& at, uint64_t& bytes) = 0;
   virtual Trouble allocate(uint64_t bytes, Address& at) = 0;  // aligned to 256 bytes at least
   virtual void release(Address at) = 0;
   virtual Trouble fill(Address at, uint8_t value, uint64_t bytes) = 0;

@@ -74,7 +74,29 @@ class Session {
       }
       if (why) return why;
     }
+    for (const auto& symbol : job_.plan.symbols) {
+      if (auto why = fill_variable(symbol)) return "the variable '" + symbol.name + "': " + *why;
+    }
     return device_.wait();
+  }
+
+  // From its buffer as it is before the first launch, or from bytes into which addresses go.
+  Trouble fill_variable(const launch::ResolvedSymbol& symbol) {
+    std::string bytes(symbol.value.begin(), symbol.value.end());
+    if (symbol.buffer != launch::ResolvedSymbol::kNoBuffer) {
+      bytes.resize(symbol.bytes);
+      if (auto why = device_.read(start_of(symbol.buffer) + symbol.addend, bytes)) return why;
+    }
+    for (const auto& pointer : symbol.pointers) {
+      uint64_t address = start_of(pointer.buffer) + pointer.addend;
+      std::memcpy(bytes.data() + pointer.offset, &address, sizeof address);
+    }
+    Address at = 0;
+    uint64_t room = 0;
+    if (auto why = device_.variable(symbol.name, at, room)) return why;
+    if (bytes.size() > room)
+      return "it has " + std::to_string(room) + " bytes, " + std::to_string(bytes.size()) + " are given";
+    return device_.write(at, bytes);
   }
 
   Trouble launch(const launch::ResolvedLaunch& launch) {
