@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`ptxlab optimize` on every example, as a user brings it: from its .cu (where there is nvcc) and from PTX. What the rules
+"""`ptxlab optimize` on the examples whose kernels are tasks, as a user brings them: from the .cu (where there is nvcc) and from PTX. What the rules
 propose has to be right, the user's kernel has to stay the answer, and where nothing is better the reason is said.
 usage: optimize_examples.py --program BUILD/ptxlab"""
 import argparse
@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# Examples whose kernel is a task's, too: there its PTX lies ready.
+# The example and its task, whose PTX lies ready.
 PTX_OF = {
     "vector_add": "elementwise/vector_add_f32",
     "rmsnorm": "norm/rmsnorm_bf16",
@@ -68,8 +68,10 @@ def main():
     failed = 0
     with tempfile.TemporaryDirectory() as from_cu, tempfile.TemporaryDirectory() as from_ptx:
         jobs = []
-        for task in sorted((ROOT / "examples").glob("*.task.toml")):
-            name = task.name.removesuffix(".task.toml")
+        for name in PTX_OF:
+            task = ROOT / "examples" / f"{name}.task.toml"
+            if not task.exists():
+                continue
             for folder in (from_cu, from_ptx):
                 for file in (ROOT / "examples").glob(f"{name}.*"):
                     if file.suffix == ".cu" and folder == from_ptx:
@@ -77,14 +79,13 @@ def main():
                     shutil.copy(file, folder)
             if nvcc and (ROOT / "examples" / f"{name}.cu").exists():
                 jobs.append((f"{name}.cu", from_cu, 1))
-            if name in PTX_OF:
-                shutil.copy(ROOT / "tasks" / PTX_OF[name] / "baseline.ptx", Path(from_ptx) / f"{name}.ptx")
-                if name in SMALLER:
-                    real, small = SMALLER[name]
-                    copy = Path(from_ptx) / task.name
-                    assert real in copy.read_text(), f"{task.name} is no longer timed at {real}"
-                    copy.write_text(copy.read_text().replace(real, small))
-                jobs.append((f"{name}.ptx", from_ptx, 2))
+            shutil.copy(ROOT / "tasks" / PTX_OF[name] / "baseline.ptx", Path(from_ptx) / f"{name}.ptx")
+            if name in SMALLER:
+                real, small = SMALLER[name]
+                copy = Path(from_ptx) / task.name
+                assert real in copy.read_text(), f"{task.name} is no longer timed at {real}"
+                copy.write_text(copy.read_text().replace(real, small))
+            jobs.append((f"{name}.ptx", from_ptx, 2))
         missing = [name for name in PTX_OF if not (ROOT / "examples" / f"{name}.task.toml").exists()]
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda job: optimize(program, *job), jobs))
