@@ -288,9 +288,6 @@ base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& 
 // The same on a GPU: the results come to lie in `memory`, as if the engine had run.
 base::Result<Ran> on_gpu(const ptx::Module& module, const std::string& source, const launch::ResolvedPlan& plan,
                          const std::vector<size_t>& allocations, simt::Memory& memory, const Request& request) {
-  if (!plan.symbols.empty())
-    return trouble("CLI0017", "the plan fills variables of the module (`symbol`), which the GPU worker does not do yet",
-                   "--engine simt does");
   std::vector<std::string> contents;
   for (size_t at : allocations) {
     const auto& data = memory.allocation(at).data;
