@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include <unistd.h>
 
 #include <cmath>
@@ -173,7 +175,9 @@ TEST(OwnOracle, AnswersAreKeptBetweenProcesses) {
   EXPECT_TRUE(second.random);
   EXPECT_EQ(first.expected[0][7].value, second.expected[0][7].value);
   EXPECT_EQ(first.expected[0][7].spread, second.expected[0][7].spread);
-  EXPECT_GT(first.expected[0][7].spread, 0);
+  // One element may come out the same in all runs, a row of a hundred does not.
+  EXPECT_TRUE(
+      std::any_of(first.expected[0].begin(), first.expected[0].end(), [](const auto& one) { return one.spread > 0; }));
 }
 
 }  // namespace
