@@ -1,7 +1,5 @@
 // Bank conflicts of shared memory: lanes of one request that want different words of one bank are served one after the
 // other. How the passes are counted stands in simt/traffic.h.
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "checkers/remark.h"
@@ -34,30 +32,9 @@ std::string hint_for(const ptx::Instruction& instruction) {
 }  // namespace
 
 base::Findings bank_conflicts(const ptx::Module& module, const analysis::Profile& profile) {
-  base::Findings out;
-  const WorstLines worst = worst_lines(
-      module, profile, {&analysis::StatementCounts::shared_wavefronts, &analysis::StatementCounts::ideal_wavefronts});
-  for (const TrafficLine& line : worst.lines) {
-    base::Finding finding;
-    finding.code = kBankConflicts;
-    finding.severity = base::Severity::note;
-    finding.place.file = module.file;
-    finding.place.line = line.instruction->line;
-    const auto requests = static_cast<double>(line.requests);
-    finding.message = fmt::format(
-        "bank conflicts: the {}{} takes {:.1f} passes a request where {:.1f} would do, {:.0f} % of all passes over "
-        "shared memory; {} requests",
-        access_name(module, *line.instruction),
-        line.instructions > 1 ? fmt::format(" and {} more of its source line", line.instructions - 1) : "",
-        static_cast<double>(line.units) / requests, static_cast<double>(line.ideal) / requests,
-        100.0 * static_cast<double>(line.units) / static_cast<double>(worst.total), line.requests);
-    finding.hint = hint_for(*line.instruction);
-    out.push_back(std::move(finding));
-  }
-  if (worst.left_out)
-    out.back().message +=
-        fmt::format("; {} other place{} left out", worst.left_out, worst.left_out == 1 ? " is" : "s are");
-  return out;
+  return traffic_notes(
+      module, profile, {&analysis::StatementCounts::shared_wavefronts, &analysis::StatementCounts::ideal_wavefronts},
+      {kBankConflicts, "bank conflicts", "takes {:.1f} passes", "would do", "passes over shared memory", hint_for});
 }
 
 }  // namespace ptxlab::checkers

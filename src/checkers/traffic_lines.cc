@@ -65,4 +65,32 @@ std::string access_name(const ptx::Module& module, const ptx::Instruction& instr
   return out;
 }
 
+base::Findings traffic_notes(const ptx::Module& module, const analysis::Profile& profile, TrafficKind kind,
+                             const TrafficWords& words) {
+  base::Findings out;
+  const WorstLines worst = worst_lines(module, profile, kind);
+  for (const TrafficLine& line : worst.lines) {
+    base::Finding finding;
+    finding.code = words.code;
+    finding.severity = base::Severity::note;
+    finding.place.file = module.file;
+    finding.place.line = line.instruction->line;
+    const auto requests = static_cast<double>(line.requests);
+    const std::string more =
+        line.instructions > 1 ? fmt::format(" and {} more of its source line", line.instructions - 1) : "";
+    finding.message = fmt::format("{}: the {}{} {} a request where {:.1f} {}, {:.0f} % of all {}; {} requests",
+                                  words.subject, access_name(module, *line.instruction), more,
+                                  fmt::format(fmt::runtime(words.takes), static_cast<double>(line.units) / requests),
+                                  static_cast<double>(line.ideal) / requests, words.at_best,
+                                  100.0 * static_cast<double>(line.units) / static_cast<double>(worst.total),
+                                  words.of_all, line.requests);
+    finding.hint = words.hint(*line.instruction);
+    out.push_back(std::move(finding));
+  }
+  if (worst.left_out)
+    out.back().message +=
+        fmt::format("; {} other place{} left out", worst.left_out, worst.left_out == 1 ? " is" : "s are");
+  return out;
+}
+
 }  // namespace ptxlab::checkers

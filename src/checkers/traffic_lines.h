@@ -2,9 +2,11 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/profile.h"
+#include "base/finding.h"
 #include "ptx/module.h"
 
 namespace ptxlab::checkers {
@@ -36,5 +38,15 @@ WorstLines worst_lines(const ptx::Module& module, const analysis::Profile& profi
 
 // "load at line 41 (tile.cu:12)"
 std::string access_name(const ptx::Module& module, const ptx::Instruction& instruction);
+
+// One note a line: "the load at line 41 takes 8.0 passes a request where 1.0 would do, ...".
+struct TrafficWords {
+  std::string_view code, subject;   // "CHK0040", "bank conflicts"
+  std::string_view takes, at_best;  // "takes {:.1f} passes a request", "would do"
+  std::string_view of_all;          // "passes over shared memory"
+  std::string (*hint)(const ptx::Instruction&);
+};
+base::Findings traffic_notes(const ptx::Module& module, const analysis::Profile& profile, TrafficKind kind,
+                             const TrafficWords& words);
 
 }  // namespace ptxlab::checkers

@@ -20,13 +20,6 @@ base::Finding finding(const char* code, std::string message, std::string hint) {
   return made;
 }
 
-// sm_90 runs code for sm_90 and sm_90a, and what was made for an older member of its family.
-isa::Target target_for(const ptx::Module& module, uint32_t sm) {
-  isa::Target target = module.target;
-  if (static_cast<uint32_t>(target.sm) != sm) target = {static_cast<uint16_t>(sm), 0};
-  return target;
-}
-
 std::string beyond(const gpu::Overrun& overrun, const launch::ResolvedBuffer& buffer) {
   auto end = static_cast<int64_t>(buffer.bytes);
   std::string where = overrun.offset < 0 ? fmt::format("{} bytes before its start", -overrun.offset)
@@ -50,7 +43,7 @@ base::Result<GpuRun> run_on_gpu(const ptx::Module& module, const std::string& pt
   auto assemblers = judge::installed_assemblers();
   if (const toolchain::Tool* ptxas = assemblers.taking(module.version)) {
     toolchain::AssembleOptions how;
-    how.target = target_for(module, (*worker)->hello().sm);
+    how.target = judge::target_on_gpu(module.target, (*worker)->hello().sm);
     auto assembled = toolchain::assemble(*ptxas, ptx, file, how);
     if (!assembled) return assembled.findings();
     job.code = std::move(assembled->cubin);

@@ -29,6 +29,10 @@ std::string Assemblers::why_none(isa::PtxVersion version) const {
       preferred->version, preferred->ptx_version / 10, preferred->ptx_version % 10, version / 10, version % 10);
 }
 
+isa::Target target_on_gpu(const isa::Target& of_module, uint32_t sm) {
+  return of_module.sm == sm ? of_module : isa::Target{static_cast<uint16_t>(sm), 0};
+}
+
 Assemblers installed_assemblers() {
   return {toolchain::installed().ptxas,
           []() -> const std::vector<toolchain::Tool>& { return toolchain::installed_ptxas(); },

@@ -18,12 +18,6 @@ constexpr std::chrono::seconds kLimit(20);
 // After this many cases that fault or hang the rest is not run: each may cost the limit and a new worker.
 constexpr size_t kFaultsMost = 2;
 
-// The GPU's own architecture; the suffix of the module where it was written for just this one.
-isa::Target target_on(const gpu::Hello& gpu, const ptx::Module& module) {
-  if (module.target.sm == gpu.sm) return module.target;
-  return {static_cast<uint16_t>(gpu.sm), 0};
-}
-
 class Gate {
  public:
   explicit Gate(const ExecuteInput& input) : input_(input) {}
@@ -44,7 +38,7 @@ class Gate {
     code_ = std::string(input_.ptx);
     if (!ptxas) return true;
     toolchain::AssembleOptions how;
-    how.target = target_on(input_.runner.hello(), input_.module);
+    how.target = target_on_gpu(input_.module.target, input_.runner.hello().sm);
     auto assembled = toolchain::assemble(*ptxas, input_.ptx, input_.file, how);
     if (assembled) {
       code_ = std::move(assembled->cubin);

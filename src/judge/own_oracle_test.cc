@@ -176,8 +176,8 @@ TEST(OwnOracle, AnswersAreKeptBetweenProcesses) {
   EXPECT_EQ(first.expected[0][7].value, second.expected[0][7].value);
   EXPECT_EQ(first.expected[0][7].spread, second.expected[0][7].spread);
   // One element may come out the same in all runs, a row of a hundred does not.
-  EXPECT_TRUE(
-      std::any_of(first.expected[0].begin(), first.expected[0].end(), [](const auto& one) { return one.spread > 0; }));
+  EXPECT_TRUE(std::any_of(first.expected[0].begin(), first.expected[0].end(),
+                          [](const auto& expected) { return expected.spread > 0; }));
 }
 
 }  // namespace
