@@ -1,13 +1,15 @@
 // One step of the acoustic wave equation, eighth order in space: a tile walks along z, its plane in shared memory, its
-// neighbours along z in registers. Build and run: nvcc -O3 wave.cu -o wave && ./wave
+// neighbours along z in registers, the coefficients in constant memory. Build and run: nvcc -O3 wave.cu -o wave && ./wave
 #include <cstdio>
 #include <utility>
 #include <vector>
 
 constexpr int kRadius = 4, kTileX = 32, kTileY = 8;
 
+__constant__ float c_star[kRadius + 1];  // the star's coefficients by distance
+
 __global__ void __launch_bounds__(kTileX* kTileY)
-    wave_step(const float* u, const float* v, float* p, const float* coefficients, int nx, int ny, int nz) {
+    wave_step(const float* u, const float* v, float* p, int nx, int ny, int nz) {
   __shared__ float plane[kTileY + 2 * kRadius][kTileX + 2 * kRadius];
   const int tx = threadIdx.x, ty = threadIdx.y;
   const int x = blockIdx.x * kTileX + tx, y = blockIdx.y * kTileY + ty;  // without the halo
@@ -15,10 +17,6 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   // Threads within a halo's width of the last point bring the tile's right and lower halo.
   const bool inside = x < nx && y < ny, reads = x < nx + kRadius && y < ny + kRadius;
   const size_t column = (y + kRadius) * pitch + x + kRadius;
-  float c[kRadius + 1];
-#pragma unroll
-  for (int r = 0; r <= kRadius; ++r) c[r] = coefficients[r];
-
   float queue[2 * kRadius + 1] = {};
   if (reads) {
 #pragma unroll
@@ -43,12 +41,12 @@ __global__ void __launch_bounds__(kTileX* kTileY)
     }
     __syncthreads();
     if (inside) {
-      float sum = c[0] * queue[kRadius];
+      float sum = c_star[0] * queue[kRadius];
 #pragma unroll
       for (int r = 1; r <= kRadius; ++r)
-        sum += c[r] * (queue[kRadius - r] + queue[kRadius + r] + plane[ty + kRadius - r][tx + kRadius] +
-                       plane[ty + kRadius + r][tx + kRadius] + plane[ty + kRadius][tx + kRadius - r] +
-                       plane[ty + kRadius][tx + kRadius + r]);
+        sum += c_star[r] * (queue[kRadius - r] + queue[kRadius + r] + plane[ty + kRadius - r][tx + kRadius] +
+                            plane[ty + kRadius + r][tx + kRadius] + plane[ty + kRadius][tx + kRadius - r] +
+                            plane[ty + kRadius][tx + kRadius + r]);
       const size_t at = level + column;
       p[at] = 2.0f * queue[kRadius] - p[at] + v[at] * sum;
     }
@@ -61,18 +59,17 @@ int main() {
   std::vector<float> u(points), v(points, 0.1f), p(points);
   u[points / 2] = 1.0f;
   const float c[kRadius + 1] = {-8.541667f, 1.6f, -0.2f, 0.02539683f, -0.001785714f};
-  float *du, *dv, *dp, *dc;
+  float *du, *dv, *dp;
   cudaMalloc(&du, points * sizeof(float));
   cudaMalloc(&dv, points * sizeof(float));
   cudaMalloc(&dp, points * sizeof(float));
-  cudaMalloc(&dc, sizeof(c));
   cudaMemcpy(du, u.data(), points * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemcpy(dv, v.data(), points * sizeof(float), cudaMemcpyHostToDevice);
   cudaMemcpy(dp, p.data(), points * sizeof(float), cudaMemcpyHostToDevice);
-  cudaMemcpy(dc, c, sizeof(c), cudaMemcpyHostToDevice);
+  cudaMemcpyToSymbol(c_star, c, sizeof(c));
   const dim3 block(kTileX, kTileY), grid((nx + kTileX - 1) / kTileX, (ny + kTileY - 1) / kTileY);
   for (int step = 0; step < 10; ++step) {
-    wave_step<<<grid, block>>>(du, dv, dp, dc, nx, ny, nz);
+    wave_step<<<grid, block>>>(du, dv, dp, nx, ny, nz);
     std::swap(du, dp);
   }
   cudaMemcpy(u.data(), du, points * sizeof(float), cudaMemcpyDeviceToHost);

@@ -4,8 +4,10 @@
 
 constexpr int kRadius = 4, kTileX = 32, kTileY = 8;
 
+__constant__ float c_star[kRadius + 1];  // the star's coefficients by distance
+
 __global__ void __launch_bounds__(kTileX* kTileY)
-    wave_step(const float* u, const float* v, float* p, const float* coefficients, int nx, int ny, int nz) {
+    wave_step(const float* u, const float* v, float* p, int nx, int ny, int nz) {
   __shared__ float plane[kTileY + 2 * kRadius][kTileX + 2 * kRadius];
   const int tx = threadIdx.x, ty = threadIdx.y;
   const int x = blockIdx.x * kTileX + tx, y = blockIdx.y * kTileY + ty;  // without the halo
@@ -13,10 +15,6 @@ __global__ void __launch_bounds__(kTileX* kTileY)
   // Threads within a halo's width of the last point bring the tile's right and lower halo.
   const bool inside = x < nx && y < ny, reads = x < nx + kRadius && y < ny + kRadius;
   const size_t column = (y + kRadius) * pitch + x + kRadius;
-  float c[kRadius + 1];
-#pragma unroll
-  for (int r = 0; r <= kRadius; ++r) c[r] = coefficients[r];
-
   float queue[2 * kRadius + 1] = {};
   if (reads) {
 #pragma unroll
@@ -41,12 +39,12 @@ __global__ void __launch_bounds__(kTileX* kTileY)
     }
     __syncthreads();
     if (inside) {
-      float sum = c[0] * queue[kRadius];
+      float sum = c_star[0] * queue[kRadius];
 #pragma unroll
       for (int r = 1; r <= kRadius; ++r)
-        sum += c[r] * (queue[kRadius - r] + queue[kRadius + r] + plane[ty + kRadius - r][tx + kRadius] +
-                       plane[ty + kRadius + r][tx + kRadius] + plane[ty + kRadius][tx + kRadius - r] +
-                       plane[ty + kRadius][tx + kRadius + r]);
+        sum += c_star[r] * (queue[kRadius - r] + queue[kRadius + r] + plane[ty + kRadius - r][tx + kRadius] +
+                            plane[ty + kRadius + r][tx + kRadius] + plane[ty + kRadius][tx + kRadius - r] +
+                            plane[ty + kRadius][tx + kRadius + r]);
       const size_t at = level + column;
       p[at] = 2.0f * queue[kRadius] - p[at] + v[at] * sum;
     }
