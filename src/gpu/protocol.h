@@ -1,5 +1,5 @@
 // What ptxlab and its worker say to each other over a pipe. A frame is a mark, a kind, a length and that many bytes; numbers
-// are little-endian. The worker greets first (Hello); then every Job is answered by one Done. Both sides check every
+// are little-endian. The worker greets first (Hello); then every Job is answered by one Done, and what contest.h says likewise. Both sides check every
 // length before they believe it: a worker that has lost its mind must not take ptxlab with it. Needs base and
 // launch/resolved.h alone, since the worker is a program of its own.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ptxlab::gpu {
 
-inline constexpr uint32_t kProtocol = 1;  // raised whenever a frame changes its meaning
+inline constexpr uint32_t kProtocol = 2;  // raised whenever a frame changes its meaning
 
 struct Hello {
   uint32_t protocol = kProtocol;
@@ -66,7 +66,7 @@ std::optional<Job> decode_job(std::string_view bytes);
 std::optional<Done> decode_done(std::string_view bytes);
 
 // --- frames ---------------------------------------------------------------------------------------------------------------
-enum class Kind : uint32_t { hello = 1, job = 2, done = 3 };
+enum class Kind : uint32_t { hello = 1, job = 2, done = 3, contest = 4, opened = 5, measure = 6, measured = 7 };
 inline constexpr size_t kFrameHeader = 16;
 inline constexpr uint64_t kMaxFrame = uint64_t{16} << 30;
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "gpu/contest.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -27,6 +28,93 @@ Job a_job() {
   job.contents = {"abcde", ""};
   job.launches = 3;
   return job;
+}
+
+Contest a_contest() {
+  Contest contest;
+  Job job = a_job();
+  contest.sides[0] = {"one", job.plan};
+  contest.sides[1] = {"two", job.plan};
+  contest.sides[1].plan.buffers[1].bytes = 77;  // scratch: each side's own
+  contest.shared = 1;
+  contest.contents = {"abcde"};
+  contest.change = {0, 3, "xy"};
+  contest.seed = 9;
+  contest.pairs = 12;
+  contest.outputs = false;
+  return contest;
+}
+
+Measured a_measurement() {
+  Measured measured;
+  measured.end = Done::End::executed;
+  measured.checked = 48;
+  Epoch epoch;
+  Pair pair;
+  pair.microseconds = {5.25f, 5.5f};
+  pair.mhz = {1980, 1979};
+  pair.first = Arm::b;
+  pair.variant = 1;
+  pair.set = 7;
+  epoch.pairs = {pair, pair};
+  epoch.before.celsius = 41;
+  epoch.after.throttle = 0x4;
+  epoch.milliseconds = 9.5;
+  measured.epochs = {epoch, epoch};
+  measured.mismatches = {{Arm::b, 1, 3, 1, true}};
+  return measured;
+}
+
+TEST(Protocol, ContestsComeBackAsTheyWere) {
+  auto contest = decode_contest(encode(a_contest()));
+  ASSERT_TRUE(contest);
+  EXPECT_EQ(contest->sides[1].code, "two");
+  EXPECT_EQ(contest->sides[1].plan, a_contest().sides[1].plan);
+  EXPECT_EQ(contest->contents, a_contest().contents);
+  EXPECT_EQ(contest->change.bytes, "xy");
+  EXPECT_EQ(contest->pairs, 12u);
+  EXPECT_FALSE(contest->outputs);
+  Opened opened;
+  opened.end = Done::End::executed;
+  opened.looks[1][0].contents = {"", "out"};
+  opened.looks[1][0].overruns = {{1, 5, 1}};
+  opened.looks[0][1].changed = {2};
+  opened.looks[0][1].repeatable = false;
+  opened.microseconds = {5, 6};
+  opened.batch = 16;
+  auto again = decode_opened(encode(opened));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->looks[1][0].contents, opened.looks[1][0].contents);
+  EXPECT_EQ(again->looks[1][0].overruns, opened.looks[1][0].overruns);
+  EXPECT_EQ(again->looks[0][1].changed, opened.looks[0][1].changed);
+  EXPECT_FALSE(again->looks[0][1].repeatable);
+  EXPECT_EQ(again->batch, 16u);
+  auto measured = decode_measured(encode(a_measurement()));
+  ASSERT_TRUE(measured);
+  ASSERT_EQ(measured->epochs.size(), 2u);
+  EXPECT_EQ(measured->epochs[1].pairs[1].microseconds[1], 5.5f);
+  EXPECT_EQ(measured->epochs[1].pairs[1].first, Arm::b);
+  EXPECT_EQ(measured->epochs[0].before.celsius, 41u);
+  EXPECT_FALSE(measured->epochs[0].before.throttle);
+  EXPECT_EQ(measured->epochs[0].after.throttle, 4u);
+  ASSERT_EQ(measured->mismatches.size(), 1u);
+  EXPECT_TRUE(measured->mismatches[0].input);
+}
+
+// The worker indexes by these without looking again.
+TEST(Protocol, AContestWhoseSidesDoNotShareTheirBuffersIsNone) {
+  Contest contest = a_contest();
+  contest.sides[1].plan.buffers[0].bytes = 4;
+  EXPECT_FALSE(decode_contest(encode(contest)));
+  contest = a_contest();
+  contest.shared = 3;
+  EXPECT_FALSE(decode_contest(encode(contest)));
+  contest = a_contest();
+  contest.change.offset = 4;  // two bytes at 4 of 5
+  EXPECT_FALSE(decode_contest(encode(contest)));
+  contest = a_contest();
+  contest.contents.clear();
+  EXPECT_FALSE(decode_contest(encode(contest)));
 }
 
 TEST(Protocol, MessagesComeBackAsTheyWere) {
@@ -71,9 +159,9 @@ TEST(Protocol, WhatIsCutOffIsNoMessage) {
 // Whatever arrives, nothing is read beyond it and nothing is allocated for what was never sent.
 TEST(Protocol, NonsenseIsSurvived) {
   base::Random random(7);
-  std::string job = encode(a_job());
-  for (int n = 0; n < 20'000; ++n) {
-    std::string bytes = job;
+  const std::string messages[] = {encode(a_job()), encode(a_contest()), encode(a_measurement())};
+  for (int n = 0; n < 30'000; ++n) {
+    std::string bytes = messages[n % 3];
     for (uint64_t flips = 1 + random.below(4); flips > 0; --flips)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
     if (auto decoded = decode_job(bytes)) {
@@ -86,6 +174,9 @@ TEST(Protocol, NonsenseIsSurvived) {
     }
     decode_done(bytes);
     decode_hello(bytes);
+    decode_contest(bytes);
+    decode_opened(bytes);
+    decode_measured(bytes);
   }
 }
 

@@ -83,25 +83,45 @@ base::Findings Worker::greet() {
   return {};
 }
 
-base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {
+template <class Answer>
+base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind answer_kind,
+                                 std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit) {
   if (!child_) {
     if (auto failed = greet(); !failed.empty()) return failed;
   }
   auto deadline = std::chrono::steady_clock::now() + limit;
   std::string payload;
-  Talk talk = child_->write(frame(Kind::job, encode(job)), deadline);
-  if (talk == Talk::done) talk = read_frame(*child_, Kind::done, payload, deadline);
-  std::optional<Done> done = talk == Talk::done ? decode_done(payload) : std::nullopt;
-  if (done && done->end != Done::End::faulted) return std::move(*done);
+  Talk talk = child_->write(frame(kind, message), deadline);
+  if (talk == Talk::done) talk = read_frame(*child_, answer_kind, payload, deadline);
+  std::optional<Answer> answer = talk == Talk::done ? decode(payload) : std::nullopt;
+  if (answer && answer->end != Done::End::faulted) return std::move(*answer);
   std::string ended = child_->stop(), errors = child_->errors();
   child_.reset();  // the next job gets a new one
-  if (done) return std::move(*done);
+  contest_ = false;
+  if (answer) return std::move(*answer);
   if (talk == Talk::late)
     return finding("GPU0004", fmt::format("still running after {} ms: stopped", limit.count()),
                    "an endless loop, a dead-lock, or a limit that is too short");
   return finding(
       "GPU0005",
       fmt::format("the GPU worker ended without an answer ({}){}", ended, errors.empty() ? "" : ": " + errors), "");
+}
+
+base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {
+  contest_ = false;
+  return ask<Done>(Kind::job, encode(job), Kind::done, decode_done, limit);
+}
+
+base::Result<Opened> Worker::open(const Contest& contest, std::chrono::milliseconds limit) {
+  contest_ = false;
+  auto opened = ask<Opened>(Kind::contest, encode(contest), Kind::opened, decode_opened, limit);
+  contest_ = opened && opened->end == Done::End::executed;
+  return opened;
+}
+
+base::Result<Measured> Worker::measure(const MeasureRequest& request, std::chrono::milliseconds limit) {
+  if (!contest_) return finding("GPU0006", "no contest is open", "the worker was replaced since it was: open it again");
+  return ask<Measured>(Kind::measure, encode(request), Kind::measured, decode_measured, limit);
 }
 
 }  // namespace ptxlab::gpu

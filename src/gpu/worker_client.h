@@ -3,6 +3,7 @@
 #pragma once
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,14 +29,21 @@ class Worker : public Runner {
 
   // Errors: GPU0004, GPU0005 (runner.h), and those of start() where a new process is needed.
   base::Result<Done> run(const Job& job, std::chrono::milliseconds limit) override;
+  base::Result<Opened> open(const Contest& contest, std::chrono::milliseconds limit) override;
+  base::Result<Measured> measure(const MeasureRequest& request, std::chrono::milliseconds limit) override;
 
  private:
   explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
   base::Findings greet();  // starts a process and reads its greeting
+  // Sends one frame and reads its answer; the worker is gone afterwards where this is an error, or the answer a fault.
+  template <class Answer>
+  base::Result<Answer> ask(Kind kind, const std::string& message, Kind answer_kind,
+                           std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit);
 
   WorkerOptions options_;
   std::unique_ptr<base::Child> child_;  // null: to be started
   Hello hello_;
+  bool contest_ = false;  // one is open in this worker
 };
 
 }  // namespace ptxlab::gpu

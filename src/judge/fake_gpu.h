@@ -44,6 +44,13 @@ class FakeGpu : public gpu::Runner {
     return done;
   }
 
+  base::Result<gpu::Opened> open(const gpu::Contest&, std::chrono::milliseconds) override {
+    return trouble("GPU0005", "this fake has no stopwatch");
+  }
+  base::Result<gpu::Measured> measure(const gpu::MeasureRequest&, std::chrono::milliseconds) override {
+    return trouble("GPU0006", "no contest is open");
+  }
+
  private:
   static base::Finding trouble(const char* code, std::string message) {
     base::Finding made;

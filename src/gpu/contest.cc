@@ -1,0 +1,240 @@
+#include "gpu/contest.h"
+
+#include "gpu/wire.h"
+
+namespace ptxlab::gpu {
+namespace {
+
+Arm read_arm(Reader& in) {
+  auto arm = in.number<uint8_t>();
+  if (arm >= kArms) in.fail();
+  return arm == 0 ? Arm::a : Arm::b;
+}
+
+template <class T>
+void write(Writer& out, const std::optional<T>& value) {
+  out.number<uint8_t>(value.has_value());
+  out.number<T>(value.value_or(T{}));
+}
+template <class T>
+void read(Reader& in, std::optional<T>& value) {
+  bool there = in.number<uint8_t>() != 0;
+  T number = in.number<T>();
+  if (there) value = number;
+}
+
+void write(Writer& out, const Sensors& sensors) {
+  write(out, sensors.sm_mhz);
+  write(out, sensors.memory_mhz);
+  write(out, sensors.celsius);
+  write(out, sensors.watts);
+  write(out, sensors.throttle);
+  write(out, sensors.ecc_errors);
+}
+Sensors read_sensors(Reader& in) {
+  Sensors sensors;
+  read(in, sensors.sm_mhz);
+  read(in, sensors.memory_mhz);
+  read(in, sensors.celsius);
+  read(in, sensors.watts);
+  read(in, sensors.throttle);
+  read(in, sensors.ecc_errors);
+  return sensors;
+}
+
+void write(Writer& out, const Opened::Look& look) {
+  write(out, look.contents);
+  write(out, look.overruns);
+  out.number<uint64_t>(look.changed.size());
+  for (uint32_t buffer : look.changed) out.number(buffer);
+  out.number<uint8_t>(look.repeatable);
+}
+Opened::Look read_look(Reader& in) {
+  Opened::Look look;
+  look.contents = read_texts(in);
+  look.overruns = read_overruns(in);
+  for (size_t n = in.count(4); n > 0; --n) look.changed.push_back(in.number<uint32_t>());
+  look.repeatable = in.number<uint8_t>() != 0;
+  return look;
+}
+
+void write(Writer& out, const Pair& pair) {
+  for (float time : pair.microseconds) out.number(time);
+  for (float clock : pair.mhz) out.number(clock);
+  out.number(pair.first);
+  out.number(pair.variant);
+  out.number(pair.set);
+}
+Pair read_pair(Reader& in) {
+  Pair pair;
+  for (float& time : pair.microseconds) time = in.number<float>();
+  for (float& clock : pair.mhz) clock = in.number<float>();
+  pair.first = read_arm(in);
+  pair.variant = in.number<uint8_t>();
+  pair.set = in.number<uint16_t>();
+  return pair;
+}
+constexpr size_t kPairBytes = 20;
+
+void write(Writer& out, const Epoch& epoch) {
+  out.number<uint64_t>(epoch.pairs.size());
+  for (const auto& pair : epoch.pairs) write(out, pair);
+  write(out, epoch.before);
+  write(out, epoch.after);
+  out.number(epoch.milliseconds);
+}
+Epoch read_epoch(Reader& in) {
+  Epoch epoch;
+  for (size_t n = in.count(kPairBytes); n > 0; --n) epoch.pairs.push_back(read_pair(in));
+  epoch.before = read_sensors(in);
+  epoch.after = read_sensors(in);
+  epoch.milliseconds = in.number<double>();
+  return epoch;
+}
+
+// Both plans begin with the same buffers, and the change lies in one of them.
+bool fits(const Contest& contest) {
+  for (const auto& side : contest.sides) {
+    if (contest.shared > side.plan.buffers.size()) return false;
+  }
+  for (uint32_t i = 0; i < contest.shared; ++i) {
+    if (contest.sides[0].plan.buffers[i] != contest.sides[1].plan.buffers[i]) return false;
+  }
+  const auto& change = contest.change;
+  if (change.bytes.empty()) return contest.contents.size() == contest.shared;
+  if (change.buffer >= contest.shared || contest.contents.size() != contest.shared) return false;
+  uint64_t room = contest.contents[change.buffer].size();
+  return change.offset <= room && change.bytes.size() <= room - change.offset;
+}
+
+}  // namespace
+
+std::string encode(const Contest& contest) {
+  Writer out;
+  for (const auto& side : contest.sides) {
+    out.text(side.code);
+    write(out, side.plan);
+  }
+  out.number(contest.shared);
+  write(out, contest.contents);
+  out.number(contest.change.buffer);
+  out.number(contest.change.offset);
+  out.text(contest.change.bytes);
+  out.number(contest.seed);
+  out.number(contest.pairs);
+  out.number(contest.guard);
+  out.number<uint8_t>(contest.outputs);
+  return std::move(out).take();
+}
+
+std::optional<Contest> decode_contest(std::string_view bytes) {
+  Reader in(bytes);
+  Contest contest;
+  for (auto& side : contest.sides) {
+    side.code = in.text();
+    side.plan = read_plan(in);
+  }
+  contest.shared = in.number<uint32_t>();
+  contest.contents = read_texts(in);
+  contest.change.buffer = in.number<uint32_t>();
+  contest.change.offset = in.number<uint64_t>();
+  contest.change.bytes = in.text();
+  contest.seed = in.number<uint64_t>();
+  contest.pairs = in.number<uint32_t>();
+  contest.guard = in.number<uint32_t>();
+  contest.outputs = in.number<uint8_t>() != 0;
+  if (!in.complete() || !fits(contest)) return std::nullopt;
+  return contest;
+}
+
+std::string encode(const Opened& opened) {
+  Writer out;
+  out.number(opened.end);
+  out.number(opened.arm);
+  out.text(opened.message);
+  for (const auto& arm : opened.looks) {
+    for (const auto& look : arm) write(out, look);
+  }
+  for (double time : opened.microseconds) out.number(time);
+  out.number(opened.batch);
+  out.number(opened.sets);
+  out.number(opened.pairs);
+  out.number(opened.event_overhead);
+  out.number(opened.reserved_bytes);
+  return std::move(out).take();
+}
+
+std::optional<Opened> decode_opened(std::string_view bytes) {
+  Reader in(bytes);
+  Opened opened;
+  opened.end = read_end(in);
+  opened.arm = read_arm(in);
+  opened.message = in.text();
+  for (auto& arm : opened.looks) {
+    for (auto& look : arm) look = read_look(in);
+  }
+  for (double& time : opened.microseconds) time = in.number<double>();
+  opened.batch = in.number<uint32_t>();
+  opened.sets = in.number<uint32_t>();
+  opened.pairs = in.number<uint32_t>();
+  opened.event_overhead = in.number<double>();
+  opened.reserved_bytes = in.number<double>();
+  if (!in.complete()) return std::nullopt;
+  return opened;
+}
+
+std::string encode(const MeasureRequest& request) {
+  Writer out;
+  out.number(request.epochs);
+  return std::move(out).take();
+}
+
+std::optional<MeasureRequest> decode_measure(std::string_view bytes) {
+  Reader in(bytes);
+  MeasureRequest request;
+  request.epochs = in.number<uint32_t>();
+  if (!in.complete()) return std::nullopt;
+  return request;
+}
+
+std::string encode(const Measured& measured) {
+  Writer out;
+  out.number(measured.end);
+  out.number(measured.arm);
+  out.text(measured.message);
+  out.number<uint64_t>(measured.epochs.size());
+  for (const auto& epoch : measured.epochs) write(out, epoch);
+  out.number(measured.checked);
+  out.number<uint64_t>(measured.mismatches.size());
+  for (const auto& mismatch : measured.mismatches) {
+    out.number(mismatch.arm);
+    out.number(mismatch.epoch);
+    out.number(mismatch.pair);
+    out.number(mismatch.variant);
+    out.number<uint8_t>(mismatch.input);
+  }
+  return std::move(out).take();
+}
+
+std::optional<Measured> decode_measured(std::string_view bytes) {
+  Reader in(bytes);
+  Measured measured;
+  measured.end = read_end(in);
+  measured.arm = read_arm(in);
+  measured.message = in.text();
+  for (size_t n = in.count(kPairBytes); n > 0; --n) measured.epochs.push_back(read_epoch(in));
+  measured.checked = in.number<uint64_t>();
+  for (size_t n = in.count(11); n > 0; --n) {
+    Mismatch mismatch;
+    mismatch.arm = read_arm(in);
+    mismatch.epoch = in.number<uint32_t>();
+    mismatch.pair = in.number<uint32_t>();
+    mismatch.variant = in.number<uint8_t>();
+    mismatch.input = in.number<uint8_t>() != 0;
+    measured.mismatches.push_back(mismatch);
+  }
+  if (!in.complete()) return std::nullopt;
+  return measured;
+}
+
+}  // namespace ptxlab::gpu
