@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
@@ -13,6 +15,7 @@
 #include "cli/output.h"
 #include "isa/table.h"
 #include "simt/engine.h"
+#include "task/reference_program.h"
 #include "toolchain/toolchain.h"
 
 namespace ptxlab::cli {
@@ -38,7 +41,17 @@ Row tool(std::string name, const std::optional<toolchain::Tool>& found, std::str
 
 // The host compiler: nvcc needs one, and so do references of tasks.
 Row host_compiler() {
-  Row row{"g++", "", "", "tasks with a reference.cc cannot be judged, and nvcc cannot compile"};
+  size_t made = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(task::portable_references(), error), end; !error && at != end;
+       at.increment(error))
+    ++made;
+  Row row{
+      "g++", "", "",
+      made ? fmt::format("the oracles of {} references are here as programs; other tasks with a reference.cc cannot be "
+                         "judged, and nvcc cannot compile",
+                         made)
+           : "tasks with a reference.cc cannot be judged, and nvcc cannot compile"};
   base::Command command;
   command.argv = {"sh", "-c", "command -v g++ && g++ -dumpfullversion"};
   command.limits.wall = std::chrono::seconds(10);
@@ -156,7 +169,9 @@ std::string as_text(const std::vector<Row>& rows) {
     const auto& searched = toolchain::installed().searched;
     text += searched.empty() ? "\nlooked nowhere: PTXLAB_CUDA says none\n" : "\nlooked in:\n";
     for (const auto& place : searched) text += "  " + place + "\n";
-    text += "'tools/setup --again' fetches what is missing; PTXLAB_CUDA=FOLDER names a toolkit\n";
+    text += bundled()
+                ? "PTXLAB_CUDA=FOLDER names a toolkit, a folder with bin/ptxas (docs/install.md: On another machine)\n"
+                : "'tools/setup --again' fetches what is missing; PTXLAB_CUDA=FOLDER names a toolkit\n";
   }
   return text;
 }

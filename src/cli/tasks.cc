@@ -1,4 +1,5 @@
-// ptxlab tasks list | show | lint: the kernel problems under tasks/, and whether each can tell right from wrong.
+// ptxlab tasks list | show | lint | oracles: the kernel problems under tasks/, whether each can tell right from wrong, and
+// their references for machines without a compiler.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "cli/files.h"
 #include "cli/output.h"
 #include "judge/lint.h"
+#include "task/reference_program.h"
 #include "task/task.h"
 
 namespace ptxlab::cli {
@@ -170,6 +172,18 @@ nlohmann::json as_json(const judge::LintReport& report) {
           {"findings", base::to_json(report.findings)}};
 }
 
+// By their names; every task where none is given.
+base::Result<std::vector<task::Task>> find_all(std::vector<std::string> names) {
+  if (names.empty()) names = task::list_tasks(folder());
+  std::vector<task::Task> found;
+  for (const auto& name : names) {
+    auto task = task::find_task(name, folder());
+    if (!task.ok()) return task.findings();
+    found.push_back(*std::move(task));
+  }
+  return found;
+}
+
 int lint(Words words) {
   std::vector<std::string> names;
   judge::LintOptions lint;
@@ -183,16 +197,11 @@ int lint(Words words) {
   options.value("--seed", "N", lint.seed, "Draws inputs, sizes and schedules");
   options.flag("--json", json, "Print one JSON object (ptxlab.lint/1)");
   if (auto code = options.parse(words)) return *code;
-  if (names.empty()) names = task::list_tasks(folder());
-  std::vector<task::Task> found;
-  for (const auto& name : names) {
-    auto task = task::find_task(name, folder());
-    if (!task.ok()) return refuse(task.findings());
-    found.push_back(*std::move(task));
-  }
+  auto found = find_all(std::move(names));
+  if (!found.ok()) return refuse(found.findings());
   nlohmann::json all = nlohmann::json::array();
   bool ok = true;
-  for (const auto& task : found) {
+  for (const auto& task : *found) {
     auto report = judge::lint(task, lint);
     ok = ok && report.ok();
     all.push_back(as_json(report));
@@ -202,10 +211,47 @@ int lint(Words words) {
   return ok ? kExitDone : kExitNo;
 }
 
+int oracles(Words words) {
+  std::vector<std::string> names;
+  std::string to;
+  bool json = false;
+  Options options(
+      "tasks oracles",
+      "Compiles references for machines without a compiler: copy the files into oracles/ beside ptxlab there.",
+      "ptxlab tasks oracles --to oracles kernel.task.toml");
+  options.optional_arguments("TASK", names,
+                             "Names under tasks/, task folders, or .task.toml files; all tasks where none is given");
+  options.value("--to", "DIR", to, "Where the programs are written, each named for what it was made from");
+  options.flag("--json", json, "Print one JSON object (ptxlab.oracles/1)");
+  if (auto code = options.parse(words)) return *code;
+  if (to.empty()) return refuse("CLI0035", "--to is missing", "'ptxlab tasks oracles --help' has an example");
+  auto found = find_all(std::move(names));
+  if (!found.ok()) return refuse(found.findings());
+  nlohmann::json all = nlohmann::json::array();
+  std::string text;
+  for (const auto& task : *found) {
+    if (!task.reference) {
+      text += fmt::format("{}: no reference, the kernel itself is the oracle: nothing to compile\n", task.name);
+      continue;
+    }
+    auto made = task::make_portable_reference(task, to);
+    if (!made.ok()) return refuse(made.findings(), kExitInfrastructure);
+    all.push_back({{"task", task.name}, {"reference", task.reference->string()}, {"program", made->string()}});
+    text += fmt::format("{}: {}\n", task.name, made->string());
+  }
+  if (json) {
+    print_json({{"schema", "ptxlab.oracles/1"}, {"oracles", std::move(all)}});
+  } else {
+    print(text);
+  }
+  return kExitDone;
+}
+
 constexpr Command kTaskCommands[] = {
     {"list", "The tasks under tasks/", list},
     {"show", "One task: interface, sizes, tolerance", show},
     {"lint", "Can a task tell right from wrong? Plants faults that it must catch", lint},
+    {"oracles", "References as programs, for machines without a compiler", oracles},
 };
 
 }  // namespace

@@ -1,21 +1,15 @@
-// The reference as a subprocess: compiled once by content, fed the case over stdin, its doubles read from stdout.
+// The reference as a subprocess (reference_program.h): fed the case over stdin, its doubles read from stdout.
 #include "task/oracle.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <bit>
 #include <cstring>
 #include <filesystem>
-#include <map>
-#include <mutex>
 
-#include "base/file.h"
-#include "base/hash.h"
 #include "base/narrow_float.h"
 #include "base/subprocess.h"
-#include "task/reference_text.h"
+#include "task/reference_program.h"
 #include "task/view.h"
 
 namespace ptxlab::task {
@@ -26,7 +20,6 @@ using std::chrono::seconds;
 
 static_assert(std::endian::native == std::endian::little, "cases travel as they lie in memory");
 
-const std::vector<std::string> kFlags{"-std=c++20", "-O2", "-ffp-contract=off"};
 constexpr size_t kElementBytes = 24;
 constexpr size_t kMessageBytes = 4000;
 
@@ -37,18 +30,6 @@ base::Finding fault(const char* code, const fs::path& file, std::string message,
   finding.message = std::move(message);
   finding.hint = std::move(hint);
   return finding;
-}
-
-// The compiler's version, part of the cache's key; empty where there is no compiler. Asked once.
-const std::string& compiler_version() {
-  static const std::string version = [] {
-    base::Command command;
-    command.argv = {"g++", "-dumpfullversion", "-dumpmachine"};
-    command.limits.wall = seconds(20);
-    const base::Outcome outcome = base::run(command);
-    return outcome.ok() ? outcome.output : std::string();
-  }();
-  return version;
 }
 
 class Message {
@@ -171,60 +152,12 @@ class ReferenceOracle : public Oracle {
   fs::path program_;
 };
 
-// reference.cc and the header it includes, side by side as they are compiled.
-base::Findings compile(const fs::path& source, const std::string& text, const fs::path& program) {
-  base::TemporaryFolder folder("ptxlab-reference");
-  std::error_code error;
-  fs::create_directories(folder.path() / "task", error);
-  fs::create_directories(program.parent_path(), error);
-  if (error) return {fault("ORA0003", program, fmt::format("the cache's folder cannot be made: {}", error.message()))};
-  base::Findings findings = base::write_file(folder.path() / "task" / "reference.h", reference_header());
-  // The line directive makes messages name the task's own file.
-  const base::Findings more =
-      base::write_file(folder.path() / "reference.cc", fmt::format("#line 1 \"{}\"\n{}", source.string(), text));
-  findings.insert(findings.end(), more.begin(), more.end());
-  if (base::has_error(findings)) return findings;
-  // Made beside its final place and renamed: two processes may compile the same reference at once.
-  static std::atomic<int> serial{0};
-  const fs::path made = program.string() + fmt::format(".{}.{}", getpid(), serial++);
-  base::Command command;
-  command.argv = {"g++"};
-  command.argv.insert(command.argv.end(), kFlags.begin(), kFlags.end());
-  command.argv.insert(command.argv.end(),
-                      {"-I", folder.path().string(), "-o", made.string(), (folder.path() / "reference.cc").string()});
-  command.limits.wall = seconds(120);
-  command.limits.address_space = uint64_t{4} << 30;
-  command.limits.network = false;
-  const base::Outcome outcome = base::run(command);
-  if (!outcome.ok()) {
-    fs::remove(made, error);
-    return {fault("ORA0002", source,
-                  fmt::format("the reference does not compile (g++ {}):\n{}", base::describe(outcome),
-                              outcome.errors.substr(0, kMessageBytes)))};
-  }
-  fs::rename(made, program, error);
-  if (error)
-    return {fault("ORA0003", program, fmt::format("the compiled reference cannot be kept: {}", error.message()))};
-  return {};
-}
-
 }  // namespace
 
 base::Result<std::unique_ptr<Oracle>> make_reference_oracle(const Task& task) {
-  if (!task.reference) return fault("ORA0005", task.file, "the task has no reference.cc");
-  auto text = base::read_file(*task.reference, size_t{4} << 20);
-  if (!text) return text.findings();
-  if (compiler_version().empty())
-    return fault("ORA0001", *task.reference, "there is no g++ to compile the reference with",
-                 "install g++, or put it on PATH");
-  std::string key = compiler_version() + std::string(reference_header()) + *text;
-  for (const std::string& flag : kFlags) key += flag;
-  const fs::path program = base::cache_home() / "references" / base::sha256(key);
-  if (!fs::exists(program)) {
-    const base::Findings findings = compile(*task.reference, *text, program);
-    if (base::has_error(findings)) return findings;
-  }
-  return std::unique_ptr<Oracle>(std::make_unique<ReferenceOracle>(task, program));
+  auto program = reference_program(task);
+  if (!program) return program.findings();
+  return std::unique_ptr<Oracle>(std::make_unique<ReferenceOracle>(task, *program));
 }
 
 }  // namespace ptxlab::task

@@ -32,9 +32,8 @@ class Oracle {
                                                        std::span<const uint64_t> indices) = 0;
 };
 
-// Compiles the task's reference.cc once (cached by content; g++ -O2 -ffp-contract=off) and runs it as a subprocess
-// under limits. Errors: ORA0001 no compiler, ORA0002 does not compile, ORA0003 failed or printed the wrong number of
-// values.
+// The task's reference.cc as a program (reference_program.h), run as a subprocess under limits. Errors: ORA0001 no
+// compiler, ORA0002 does not compile, ORA0003 failed or printed the wrong number of values.
 base::Result<std::unique_ptr<Oracle>> make_reference_oracle(const Task& task);
 
 }  // namespace ptxlab::task
