@@ -194,6 +194,23 @@ TEST(Sectors, TheWorstLinesComeFirst) {
   EXPECT_NE(sectors[3].message.find("place"), std::string::npos);
 }
 
+// Copies of one source line: the first that costs much stands for all, whichever of them cost a little more this time.
+TEST(Sectors, TheFirstCopyOfALineStandsForAll) {
+  const auto named = [](const std::string& first, const std::string& second) {
+    std::string code;
+    for (const std::string& stride : {first, second})
+      code +=
+          "  .loc 1 7 3\n  mul.wide.u32 %o, %g, " + stride + ";\n  add.u64 %o, %p, %o;\n  ld.global.u32 %v, [%o];\n";
+    const base::Findings sectors = say(code).sectors;
+    EXPECT_EQ(sectors.size(), 1u) << text(sectors);
+    return sectors.empty() ? 0u : sectors[0].place.line;
+  };
+  const uint32_t equal = named("32", "32");
+  EXPECT_EQ(named("24", "32"), equal);
+  EXPECT_EQ(named("32", "24"), equal);
+  EXPECT_EQ(named("8", "32"), equal + 4);
+}
+
 TEST(Remarks, NamesAreKnown) {
   for (const Remark& remark : all_remarks()) EXPECT_EQ(remark_named(remark.name), &remark);
   EXPECT_EQ(remark_named("bank"), nullptr);

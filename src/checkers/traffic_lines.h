@@ -12,10 +12,10 @@
 namespace ptxlab::checkers {
 
 struct TrafficLine {
-  const ptx::Instruction* instruction = nullptr;  // the costliest of the group
+  const ptx::Instruction* instruction = nullptr;  // of the group the first that no other wastes twice as much as
   size_t instructions = 0;                        // of the group
-  uint64_t most = 0;                              // what that one wastes
-  uint64_t requests = 0, units = 0, ideal = 0;    // of all of them
+  uint64_t excess_of_instruction = 0;
+  uint64_t requests = 0, units = 0, ideal = 0;  // of all of them
   uint64_t excess() const { return units - ideal; }
 };
 
