@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "simt/run_kernel.h"
 
 namespace ptxlab::simt::test {
@@ -47,6 +49,27 @@ TEST(Engine, AddsVectors) {
   kernel.in(a).in(b).out(4000).value(1000u).shape({8, 1, 1}, {128, 1, 1});
   auto c = kernel.result<float>();
   for (int i = 0; i < 1000; ++i) EXPECT_EQ(c[i], a[i] + b[i]) << i;
+}
+
+// Each warp of a CTA has a slot of its own, and which one says nothing of its number.
+TEST(Engine, WarpSlotsAreNoThreadNumbers) {
+  Kernel kernel(
+      ".entry k(.param .u64 out) { .reg .b64 %rd<4>; .reg .b32 %r<6>; ld.param.u64 %rd1, [out]; mov.u32 %r1, %tid.x; "
+      "mov.u32 %r2, %ctaid.x; mov.u32 %r3, %ntid.x; mad.lo.u32 %r4, %r2, %r3, %r1; mul.wide.u32 %rd2, %r4, 4; "
+      "add.u64 %rd3, %rd1, %rd2; mov.u32 %r5, %warpid; st.global.u32 [%rd3], %r5; ret; }");
+  auto slots = kernel.out(4 * 4 * 256).shape({4, 1, 1}, {256, 1, 1}).result<uint32_t>();
+  for (size_t cta = 0; cta < 4; ++cta) {
+    std::set<uint32_t> used, low;
+    for (size_t thread = 0; thread < 256; ++thread) {
+      uint32_t slot = slots[cta * 256 + thread];
+      EXPECT_LT(slot, 64U);
+      EXPECT_EQ(slot, slots[cta * 256 + thread / 32 * 32]);  // one for the warp
+      used.insert(slot);
+      low.insert(slot % 8);
+    }
+    EXPECT_EQ(used.size(), 8U);
+    EXPECT_LT(low.size(), 8U);
+  }
 }
 
 }  // namespace

@@ -35,6 +35,15 @@ constexpr std::string_view kNames[] = {"%tid",
                                        "%globaltimer_lo",
                                        "%globaltimer_hi"};
 
+constexpr uint32_t kWarpSlots = 64;
+
+// %warpid names a slot of the SM, and nothing says which slots the warps of a CTA get: here they lie apart, from a first one
+// on that differs between SMs, so that neither it nor its low bits are the thread's number over 32.
+uint64_t warp_slot(const SpecialContext& context) {
+  uint32_t index = context.warp.index;
+  return (index * 8 + index / 8 + context.smid * 29 + 13) % kWarpSlots;
+}
+
 uint64_t component_of(const launch::Dim3& dim, int component) {
   return component >= 0 && component < 3 ? dim[static_cast<size_t>(component)] : 0;
 }
@@ -50,7 +59,7 @@ std::optional<Special> special_named(std::string_view name) {
 }
 
 bool differs_between_ctas(Special which) {
-  return which == Special::ctaid || which == Special::clusterid || which == Special::smid;
+  return which == Special::ctaid || which == Special::clusterid || which == Special::smid || which == Special::warpid;
 }
 
 uint64_t special_value(Special which, int component, const SpecialContext& context, int lane) {
@@ -66,8 +75,8 @@ uint64_t special_value(Special which, int component, const SpecialContext& conte
     case Special::nctaid:
     case Special::nclusterid: return component_of(context.launch.grid, component);
     case Special::laneid: return static_cast<uint64_t>(lane);
-    case Special::warpid: return context.warp.index;
-    case Special::nwarpid: return 64;
+    case Special::warpid: return warp_slot(context);
+    case Special::nwarpid: return kWarpSlots;
     case Special::smid: return context.smid;
     case Special::nsmid: return 132;
     case Special::gridid: return 1;

@@ -1,0 +1,334 @@
+#!/usr/bin/env python3
+"""Kernels that cheat, and honest ones beside them, through the real `ptxlab judge`: each adversary must be caught with the reason
+that its case names, and no honest kernel may be flagged. README.md says what a case looks like.
+
+usage: adversaries.py --program BUILD/ptxlab [--gpu] [--jobs N] [--json FILE] [--results FILE.xml] [NAME...]
+NAME: part of a case's path; all where none is given. Without --gpu everything runs on the CPU (PTXLAB_GPU=none). With it each case is
+judged twice: as it would be, and with `--skip emulate`, so that the GPU shows what it catches alone. Needs nothing but
+Python 3.11 and the built program."""
+import argparse
+import concurrent.futures
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+import xml.sax.saxutils as xml
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+HACKS = range(1, 43)
+RIGHT = {"unverified", "same", "slower", "faster"}
+UNDECIDED = {"unstable"}  # a time that proves nothing flags nobody; only a GPU can say so
+CAUGHT = {"check", "assemble", "emulate", "execute", "time", "lint", "harness", "uncaught"}
+KEYS = {"hack", "title", "task", "caught", "impossible", "expect", "gpu", "until", "target", "options", "repeat", "lint",
+        "test", "why", "warnings", "control"}
+LIMIT = 60  # seconds for one judgement on the CPU
+GPU_LIMIT = 120
+
+
+class Malformed(Exception):
+    pass
+
+
+class Case:
+    """A folder with case.toml; its candidate is candidate.ptx, its plan candidate.plan.toml where there is one."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.name = str(folder.relative_to(HERE))
+        self.honest = self.name.startswith("honest/")
+        with open(folder / "case.toml", "rb") as file:
+            self.data = tomllib.load(file)
+        strange = set(self.data) - KEYS
+        if strange:
+            raise Malformed(f"keys that no case has: {', '.join(sorted(strange))}")
+        self.hack = self.data.get("hack", 0)
+        if self.honest == bool(self.hack):
+            raise Malformed("an adversary states `hack`, its number in the catalogue; an honest kernel has none")
+        if not self.honest and self.data.get("caught") not in CAUGHT:
+            raise Malformed(f"`caught` is one of {', '.join(sorted(CAUGHT))}")
+        if not self.honest and not ({"expect", "test"} & set(self.data)):
+            raise Malformed("neither `expect` nor `test`: nothing is asked of ptxlab")
+
+    def task(self):
+        name = self.data["task"]
+        own = HERE / "tasks" / name
+        return str(own) if own.exists() else name
+
+    def candidate(self, folder):
+        """Its text; where `repeat` says so, with the lines between `// repeat` and `// end` many times ({i}: which)."""
+        path = self.folder / "candidate.ptx"
+        count = self.data.get("repeat")
+        if not count:
+            return path
+        text = path.read_text(encoding="utf-8")
+        before, rest = text.split("// repeat\n", 1)
+        block, after = rest.split("// end\n", 1)
+        made = folder / "candidate.ptx"
+        made.write_text(before + "".join(block.replace("{i}", str(i)) for i in range(count)) + after, encoding="utf-8")
+        plan = self.folder / "candidate.plan.toml"
+        if plan.exists():
+            shutil.copy(plan, folder)
+        return made
+
+
+def environment(gpu, folder, cache):
+    made = {k: v for k, v in os.environ.items() if not k.startswith(("GTEST_", "XDG_"))}
+    made.update(HOME=str(folder), XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1")
+    if not gpu:
+        made["PTXLAB_GPU"] = "none"
+    return made
+
+
+def run(command, gpu, folder, cache):
+    return subprocess.run(command, cwd=folder, env=environment(gpu, folder, cache), capture_output=True, text=True,
+                          errors="replace", stdin=subprocess.DEVNULL, timeout=GPU_LIMIT if gpu else LIMIT, check=False)
+
+
+def judge(program, case, folder, cache, gpu, options=()):
+    """The verdict; None, and what was printed, where it is not one JSON object."""
+    command = [str(program), "judge", str(case.candidate(folder)), "--task", case.task(), "--json", *options]
+    if not gpu:
+        command += ["--until", case.data.get("until", "emulate")]
+    if "target" in case.data:
+        command += ["--target", case.data["target"]]
+    command += case.data.get("options", [])
+    done = run(command, gpu, folder, cache)
+    try:
+        return json.loads(done.stdout), ""
+    except ValueError:
+        return None, f"exit {done.returncode}: {done.stdout[-500:]}{done.stderr[-500:]}"
+
+
+def findings_of(verdict):
+    return [(gate["name"], finding) for gate in verdict["gates"] for finding in gate["findings"]]
+
+
+def failed_gate(verdict):
+    return next((gate["name"] for gate in verdict["gates"] if gate["status"] == "failed"), "")
+
+
+def unlike(expect, verdict):
+    """What of `expect` the verdict does not say."""
+    said = []
+    outcomes = expect["outcome"] if isinstance(expect["outcome"], list) else [expect["outcome"]]
+    if verdict["outcome"] not in outcomes:
+        said.append(f"outcome {verdict['outcome']}, not {' or '.join(outcomes)} ({verdict['reason']})")
+    codes = {finding["code"] for _, finding in findings_of(verdict)}
+    for code in expect.get("codes", []):
+        if code not in codes:
+            said.append(f"{code} was not found, only {', '.join(sorted(codes)) or 'nothing'}")
+    spoken = " ".join([verdict["reason"]] + [finding["message"] for _, finding in findings_of(verdict)])
+    for words in expect.get("words", []):
+        if words not in spoken:
+            said.append(f"'{words}' is not said: {spoken[:600]}")
+    return said
+
+
+def flagged(case, verdict, gpu):
+    """What is held against an honest kernel."""
+    said = []
+    if verdict["outcome"] not in RIGHT | (UNDECIDED if gpu else set()):
+        said.append(f"{verdict['outcome']}: {verdict['reason']}")
+    excused = set(case.data.get("warnings", []))
+    for gate, finding in findings_of(verdict):
+        if finding["severity"] != "note" and finding["code"] not in excused:
+            said.append(f"{gate}: {finding['severity']} {finding['code']}: {finding['message']}")
+    emulate = next(gate for gate in verdict["gates"] if gate["name"] == "emulate")
+    if verdict["outcome"] != "same" and emulate["status"] != "passed":
+        said.append(f"the emulate gate is {emulate['status']}: {emulate['reason']}")
+    return said
+
+
+class Result:
+    def __init__(self, case_name, hack):
+        self.name, self.hack = case_name, hack
+        self.problems, self.caught, self.outcome, self.reason, self.skipped = [], "", "", "", ""
+        self.seconds = 0.0
+
+    def status(self):
+        return "failed" if self.problems else "skipped" if self.skipped else "passed"
+
+    def data(self):
+        return {"number": self.hack, "name": self.name, "status": self.status(), "caught_by": self.caught,
+                "outcome": self.outcome, "reason": self.reason, "problems": self.problems, "skipped": self.skipped,
+                "seconds": round(self.seconds, 3)}
+
+
+def note_verdict(result, verdict):
+    result.outcome, result.reason = verdict["outcome"], verdict["reason"]
+    result.caught = failed_gate(verdict)
+
+
+def run_test(case, program, folder, cache, result):
+    """A fault planted in the harness itself: a test of ours must run, and pass."""
+    wanted = case.data["test"]
+    found = sorted(program.parent.parent.parent.rglob(wanted["program"]))
+    if not found:
+        result.skipped = f"{wanted['program']} is not built here"
+        return
+    done = subprocess.run([str(found[0]), f"--gtest_filter={wanted['filter']}"], cwd=ROOT, capture_output=True, text=True,
+                          env=environment(False, folder, cache), timeout=LIMIT, check=False)
+    if "[  PASSED  ] 0 tests" in done.stdout or "[  SKIPPED ]" in done.stdout:
+        result.skipped = "the test did not run here"
+        if "Running 0 tests" in done.stdout:
+            result.problems.append(f"no test is called {wanted['filter']}")
+    if done.returncode != 0:
+        result.problems.append(done.stdout[-1500:] + done.stderr[-500:])
+    result.outcome, result.caught = "test", "harness"
+
+
+def run_lint(case, program, folder, cache, result):
+    """A task that cannot say no."""
+    done = run([str(program), "tasks", "lint", case.task()], False, folder, cache)
+    result.outcome, result.caught = f"lint exits with {done.returncode}", "lint"
+    expect = case.data["expect"]
+    if done.returncode != 1:
+        result.problems.append(f"lint exits with {done.returncode}: {done.stdout[-800:]}{done.stderr[-500:]}")
+    for words in expect.get("codes", []) + expect.get("words", []):
+        if words not in done.stdout + done.stderr:
+            result.problems.append(f"'{words}' is not said: {done.stdout[-1500:]}")
+
+
+def run_adversary(case, program, folder, cache, gpu, result):
+    verdict, trouble = judge(program, case, folder, cache, gpu)
+    if verdict is None:
+        result.problems.append(trouble)
+        return
+    note_verdict(result, verdict)
+    uncaught = case.data["caught"] == "uncaught"
+    late = case.data["caught"] in ("execute", "time")  # the engine lets it pass; a GPU must not
+    expect = case.data["gpu"] if gpu and late else case.data["expect"]
+    result.problems += unlike(expect, verdict)
+    if not late and not uncaught and result.caught not in (case.data["caught"], ""):
+        result.problems.append(f"caught by {result.caught}, not by {case.data['caught']}")
+    if not gpu or "gpu" not in case.data or late:
+        return
+    alone, trouble = judge(program, case, folder, cache, gpu, ["--skip", "emulate"])
+    if alone is None:
+        result.problems.append(f"on the GPU alone: {trouble}")
+        return
+    result.caught += f", alone {failed_gate(alone) or 'not'}"
+    result.problems += [f"on the GPU alone: {problem}" for problem in unlike(case.data["gpu"], alone)]
+
+
+def run_case(folder, program, cache, gpu):
+    start = time.monotonic()
+    result = Result(str(folder.relative_to(HERE)), 0)
+    place = Path(tempfile.mkdtemp(prefix="ptxlab-adversary."))
+    try:
+        case = Case(folder)
+        result.hack = case.hack
+        if "test" in case.data:
+            run_test(case, program, place, cache, result)
+        elif case.data.get("lint"):
+            run_lint(case, program, place, cache, result)
+        elif case.honest:
+            verdict, trouble = judge(program, case, place, cache, gpu)
+            if verdict is None:
+                result.problems.append(trouble)
+            else:
+                note_verdict(result, verdict)
+                result.problems += flagged(case, verdict, gpu)
+        else:
+            run_adversary(case, program, place, cache, gpu, result)
+    except Malformed as error:
+        result.problems.append(f"malformed case: {error}")
+    except subprocess.TimeoutExpired as error:
+        result.problems.append(f"ran longer than {error.timeout} s")
+    except Exception as error:  # one case must not stop the rest
+        result.problems.append(f"{type(error).__name__}: {error}")
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    result.seconds = time.monotonic() - start
+    return result
+
+
+def write_results(path, results):
+    lines = ['<?xml version="1.0"?>', '<testsuites><testsuite name="adversaries">']
+    for result in results:
+        lines.append(f'<testcase classname="adversaries" name={xml.quoteattr(result.name)} time="{result.seconds:.3f}">')
+        if result.status() != "passed":
+            said = " ".join(result.problems) or result.skipped
+            message = "".join(c if c.isprintable() else " " for c in said[:2000])
+            tag = "failure" if result.problems else "skipped"
+            lines.append(f"<{tag} message={xml.quoteattr(message)}/>")
+        lines.append("</testcase>")
+    lines.append("</testsuite></testsuites>")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def print_table(results):
+    for result in results:
+        number = f"{result.hack:2}" if result.hack else "  "
+        print(f"{result.status():7} {number} {result.name:44} {result.outcome:14} {result.caught:16} {result.seconds:6.2f} s")
+
+
+def print_problems(results):
+    for result in results:
+        if result.problems:
+            print("\n    ".join([f"FAILED {result.name}"] + result.problems))
+        if result.skipped:
+            print(f"skipped {result.name}: {result.skipped}")
+
+
+def lacking(results, names):
+    """The catalogue is whole, and its page names every case."""
+    if names:
+        return []
+    have = {result.hack for result in results}
+    page = (ROOT / "docs" / "adversaries.md").read_text(encoding="utf-8")
+    later = {int(line.split("|")[1]) for line in page.splitlines() if line.endswith("| not yet |")}
+    wrong = [f"hack {number} has no case" for number in HACKS if number not in have and number not in later]
+    wrong += [f"docs/adversaries.md does not name {result.name}" for result in results
+              if result.hack and result.name not in page]
+    return wrong
+
+
+def main(words):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--program", type=Path, required=True)
+    parser.add_argument("--gpu", action="store_true")
+    parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--json", type=Path)
+    parser.add_argument("--results", type=Path)
+    parser.add_argument("--table", action="store_true")
+    parser.add_argument("names", nargs="*")
+    options = parser.parse_args(words)
+    program = options.program.resolve()
+    jobs = options.jobs or (1 if options.gpu else os.cpu_count() or 1)
+    folders = sorted(path.parent for path in HERE.rglob("case.toml"))
+    folders = [f for f in folders if not options.names or any(n in str(f.relative_to(HERE)) for n in options.names)]
+    cache = program.parent / "adversary-cache"
+    start = time.monotonic()
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        results = list(pool.map(lambda f: run_case(f, program, cache, options.gpu), folders))
+    seconds = time.monotonic() - start
+    if options.gpu or options.table:
+        print_table(results)
+    print_problems(results)
+    whole = lacking(results, options.names)
+    for line in whole:
+        print(f"FAILED {line}")
+    if options.json:
+        options.json.write_text(json.dumps({"schema": "ptxlab.adversaries/1", "gpu": options.gpu,
+                                            "seconds": round(seconds, 2), "incomplete": whole,
+                                            "cases": [result.data() for result in results]}, indent=1) + "\n")
+    if options.results:
+        write_results(options.results, results)
+    count = {s: sum(r.status() == s for r in results) for s in ("passed", "failed", "skipped")}
+    count["failed"] += len(whole)
+    adversaries = sum(1 for r in results if r.hack)
+    print(f"adversaries: {count['passed']} passed, {count['failed']} failed, {count['skipped']} skipped "
+          f"({adversaries} adversaries, {len(results) - adversaries} honest, {seconds:.1f} s)")
+    return 1 if count["failed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
