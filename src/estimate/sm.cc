@@ -148,7 +148,8 @@ void Sm::order_ctas() {
         bool whole = i + order.size() <= steps.size() && !order.empty();
         for (; whole && n < order.size(); ++n) {
           uint32_t statement = steps[i + n].statement;
-          if (statement < first || statement - first < previous ||
+          // A call goes on in another function, before this one's statements or behind them.
+          if (statement < first || statement - first < previous || statement - first >= function.block_of.size() ||
               function.block_of[statement - first] != function.block_of[at] ||
               (n == 0 && statement - first != *std::min_element(order.begin(), order.end())))
             whole = false;
