@@ -114,6 +114,7 @@ std::string encode(const Contest& contest) {
   for (const auto& side : contest.sides) {
     out.text(side.code);
     write(out, side.plan);
+    out.number<uint8_t>(side.reload);
   }
   out.number(contest.shared);
   write(out, contest.contents);
@@ -133,6 +134,7 @@ std::optional<Contest> decode_contest(std::string_view bytes) {
   for (auto& side : contest.sides) {
     side.code = in.text();
     side.plan = read_plan(in);
+    side.reload = in.number<uint8_t>() != 0;
   }
   contest.shared = in.number<uint32_t>();
   contest.contents = read_texts(in);

@@ -23,6 +23,7 @@ struct Contest {
   struct Side {
     std::string code;  // a cubin, or PTX for the driver's own compiler
     launch::ResolvedPlan plan;
+    bool reload = false;  // the module keeps state in variables: loaded anew before every execution
   };
   // The second variant of the inputs: `bytes` at `offset` of a buffer that both arms read.
   struct Change {

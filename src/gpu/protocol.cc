@@ -17,6 +17,10 @@ std::string encode(const Hello& hello) {
   out.number(hello.sm);
   out.number(hello.driver);
   out.number(hello.memory);
+  out.number(hello.sms);
+  out.number(hello.l2_bytes);
+  out.text(hello.driver_version);
+  write(out, hello.warnings);
   return std::move(out).take();
 }
 
@@ -29,6 +33,10 @@ std::optional<Hello> decode_hello(std::string_view bytes) {
   hello.sm = in.number<uint32_t>();
   hello.driver = in.number<uint32_t>();
   hello.memory = in.number<uint64_t>();
+  hello.sms = in.number<uint32_t>();
+  hello.l2_bytes = in.number<uint64_t>();
+  hello.driver_version = in.text();
+  hello.warnings = read_texts(in);
   if (!in.complete()) return std::nullopt;
   return hello;
 }

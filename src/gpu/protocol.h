@@ -22,6 +22,10 @@ struct Hello {
   uint32_t sm = 0;      // 90
   uint32_t driver = 0;  // the CUDA version it supports: 13000
   uint64_t memory = 0;  // bytes
+  uint32_t sms = 0;
+  uint64_t l2_bytes = 0;
+  std::string driver_version;         // "580.159.04"; empty: not readable
+  std::vector<std::string> warnings;  // what a reader of measurements should know: a MIG slice, no ECC, no sensors
 };
 
 // A plan to execute once, and what its buffers hold at its start.

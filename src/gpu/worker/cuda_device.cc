@@ -1,115 +1,48 @@
-// The driver's library, opened at run time: the worker runs on any Linux with a driver, and says so where there is none. The
-// few types and constants of the driver API that it needs are declared here (CUDA driver API reference; the ABI is stable).
-#include <dlfcn.h>
-
+// The device behind the driver. Everything is queued in the default stream, which keeps the order.
+#include <algorithm>
 #include <array>
+#include <cstring>
+#include <map>
 #include <string>
 
 #include "gpu/worker/device.h"
+#include "gpu/worker/driver.h"
+#include "gpu/worker/kernels.h"
+#include "gpu/worker/nvml.h"
 
 namespace ptxlab::gpu {
 namespace {
 
-using Handle = void*;  // contexts, modules, functions, streams, events
-using Status = int;    // CUresult
+constexpr int kMaxDynamicShared = 8, kNonPortableCluster = 14;  // CUfunction_attribute
+constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;          // CUjit_option
+constexpr unsigned kHostMapped = 2;                             // CU_MEMHOSTALLOC_DEVICEMAP
+// A host that needs longer to queue its launches is too busy to measure anything.
+constexpr uint64_t kHoldNanoseconds = 500'000'000;
+constexpr unsigned kDigestThreads = 256;
 
-constexpr Status kSuccess = 0;
-constexpr int kAttributeMajor = 75, kAttributeMinor = 76;                // CUdevice_attribute
-constexpr int kMaxDynamicShared = 8, kNonPortableCluster = 14;           // CUfunction_attribute
-constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;                   // CUjit_option
-constexpr unsigned kLaunchCooperative = 2, kLaunchClusterDimension = 4;  // CUlaunchAttributeID
-
-struct LaunchAttribute {  // CUlaunchAttribute: an id, padding to 8 bytes, a union of 64
-  unsigned id = 0;
-  char padding[4] = {};
-  union {
-    char bytes[64];
-    int cooperative;
-    unsigned cluster[3];
-  } value = {};
+// What host and GPU both see: the host's word that ends a hold, and what the clock kernels put down.
+struct Mailbox {
+  volatile uint32_t ticket;
+  char padding[60];
+  struct Reading {
+    volatile uint64_t cycles, nanoseconds, sm, late;
+  } readings[2];
 };
 
-struct LaunchConfig {  // CUlaunchConfig
-  unsigned grid[3], block[3], shared_bytes;
-  Handle stream;
-  LaunchAttribute* attributes;
-  unsigned attribute_count;
-};
-
-// The functions by their versioned names.
-struct Driver {
-  Handle library = nullptr;
-  Status (*init)(unsigned) = nullptr;
-  Status (*driver_version)(int*) = nullptr;
-  Status (*error_name)(Status, const char**) = nullptr;
-  Status (*error_string)(Status, const char**) = nullptr;
-  Status (*device_get)(int*, int) = nullptr;
-  Status (*device_name)(char*, int, int) = nullptr;
-  Status (*device_memory)(size_t*, int) = nullptr;
-  Status (*device_attribute)(int*, int, int) = nullptr;
-  Status (*context_retain)(Handle*, int) = nullptr;
-  Status (*context_current)(Handle) = nullptr;
-  Status (*module_load)(Handle*, const void*, unsigned, int*, void**) = nullptr;
-  Status (*module_unload)(Handle) = nullptr;
-  Status (*module_function)(Handle*, Handle, const char*) = nullptr;
-  Status (*module_variable)(Address*, size_t*, Handle, const char*) = nullptr;
-  Status (*function_attribute)(Handle, int, int) = nullptr;
-  Status (*allocate)(Address*, size_t) = nullptr;
-  Status (*release)(Address) = nullptr;
-  Status (*fill)(Address, unsigned char, size_t) = nullptr;
-  Status (*write)(Address, const void*, size_t) = nullptr;
-  Status (*read)(void*, Address, size_t) = nullptr;
-  Status (*launch)(const LaunchConfig*, Handle, void**, void**) = nullptr;
-  Status (*synchronise)() = nullptr;
-  Status (*event_create)(Handle*, unsigned) = nullptr;
-  Status (*event_record)(Handle, Handle) = nullptr;
-  Status (*event_elapsed)(float*, Handle, Handle) = nullptr;
-
-  // Nothing, or what is missing.
-  Trouble open() {
-    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!library) return "no NVIDIA driver on this machine (libcuda.so.1 is not there)";
-    std::string missing;
-    auto find = [&]<class Function>(Function& function, const char* name) {
-      function = reinterpret_cast<Function>(dlsym(library, name));
-      if (!function && missing.empty()) missing = name;
-    };
-    find(init, "cuInit");
-    find(driver_version, "cuDriverGetVersion");
-    find(error_name, "cuGetErrorName");
-    find(error_string, "cuGetErrorString");
-    find(device_get, "cuDeviceGet");
-    find(device_name, "cuDeviceGetName");
-    find(device_memory, "cuDeviceTotalMem_v2");
-    find(device_attribute, "cuDeviceGetAttribute");
-    find(context_retain, "cuDevicePrimaryCtxRetain");
-    find(context_current, "cuCtxSetCurrent");
-    find(module_load, "cuModuleLoadDataEx");
-    find(module_unload, "cuModuleUnload");
-    find(module_function, "cuModuleGetFunction");
-    find(module_variable, "cuModuleGetGlobal_v2");
-    find(function_attribute, "cuFuncSetAttribute");
-    find(allocate, "cuMemAlloc_v2");
-    find(release, "cuMemFree_v2");
-    find(fill, "cuMemsetD8_v2");
-    find(write, "cuMemcpyHtoD_v2");
-    find(read, "cuMemcpyDtoH_v2");
-    find(launch, "cuLaunchKernelEx");
-    find(synchronise, "cuCtxSynchronize");
-    find(event_create, "cuEventCreate");
-    find(event_record, "cuEventRecord");
-    find(event_elapsed, "cuEventElapsedTime");
-    if (!missing.empty()) return "the driver is too old: its library lacks " + missing;
-    return std::nullopt;
+// Parameters laid out as the entries of kernels.ptx declare them.
+class Parameters {
+ public:
+  template <class T>
+  Parameters& add(T value) {
+    bytes_.resize((bytes_.size() + sizeof value - 1) / sizeof value * sizeof value);
+    const auto* begin = reinterpret_cast<const uint8_t*>(&value);
+    bytes_.insert(bytes_.end(), begin, begin + sizeof value);
+    return *this;
   }
+  std::span<const uint8_t> bytes() const { return bytes_; }
 
-  Trouble said(Status status) const {
-    if (status == kSuccess) return std::nullopt;
-    const char *name = nullptr, *text = nullptr;
-    error_name(status, &name);
-    error_string(status, &text);
-    return std::string(name ? name : "CUDA error " + std::to_string(status)) + (text ? std::string(": ") + text : "");
-  }
+ private:
+  std::vector<uint8_t> bytes_;
 };
 
 class CudaDevice : public Device {
@@ -121,50 +54,64 @@ class CudaDevice : public Device {
     Handle context = nullptr;
     if (auto why = driver_.said(driver_.context_retain(&context, device_))) return why;
     if (auto why = driver_.said(driver_.context_current(context))) return why;
-    if (auto why = driver_.said(driver_.event_create(&begin_, 0))) return why;
-    return driver_.said(driver_.event_create(&end_, 0));
+    for (Handle& event : events_) {
+      if (auto why = driver_.said(driver_.event_create(&event, 0))) return why;
+    }
+    std::array<char, 64> bus{};
+    driver_.device_bus(bus.data(), static_cast<int>(bus.size()) - 1, device_);
+    sensors_ = nvml_.open(bus.data());
+    return std::nullopt;
   }
 
   Hello hello() const override {
     Hello hello;
     std::array<char, 256> name{};
-    int major = 0, minor = 0, version = 0;
+    int version = 0;
     size_t memory = 0;
     driver_.device_name(name.data(), static_cast<int>(name.size()) - 1, device_);
-    driver_.device_attribute(&major, kAttributeMajor, device_);
-    driver_.device_attribute(&minor, kAttributeMinor, device_);
     driver_.driver_version(&version);
     driver_.device_memory(&memory, device_);
     hello.device = name.data();
-    hello.sm = static_cast<uint32_t>(major * 10 + minor);
+    hello.sm = static_cast<uint32_t>(attribute(kAttributeMajor) * 10 + attribute(kAttributeMinor));
     hello.driver = static_cast<uint32_t>(version);
     hello.memory = memory;
+    hello.sms = static_cast<uint32_t>(attribute(kAttributeSms));
+    hello.l2_bytes = l2_bytes();
+    hello.driver_version = nvml_.driver_version();
+    if (!sensors_) hello.warnings.emplace_back("no sensors (libnvidia-ml.so.1): throttling cannot be seen");
+    if (nvml_.sliced()) hello.warnings.emplace_back("a MIG slice: its neighbours share clocks and memory");
+    if (auto now = nvml_.sensors(); now.ecc_errors.value_or(0) > 0)
+      hello.warnings.push_back(std::to_string(*now.ecc_errors) + " uncorrected memory errors since the driver's start");
     return hello;
   }
 
-  Trouble load(std::string_view code) override {
-    if (module_) driver_.module_unload(module_);
-    module_ = nullptr;
-    std::string text(code);  // the loader wants PTX to end with 0
-    std::string log(1 << 14, '\0');
-    int options[] = {kJitErrorLog, kJitErrorLogBytes};
-    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
-    auto why = driver_.said(driver_.module_load(&module_, text.c_str(), 2, options, values));
-    if (!why) return why;
-    log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
-    return *why + (log.empty() ? "" : "\n" + log);
+  Trouble load(Arm slot, std::string_view code) override {
+    auto& module = modules_.at(static_cast<size_t>(slot));
+    if (module.handle) driver_.module_unload(module.handle);
+    module = {};
+    return load(module, code);
   }
 
-  Trouble variable(const std::string& name, Address& at, uint64_t& bytes) override {
+  Trouble variable(Arm slot, const std::string& name, Address& at, uint64_t& bytes) override {
     size_t size = 0;
-    auto why = driver_.said(driver_.module_variable(&at, &size, module_, name.c_str()));
+    auto& module = modules_.at(static_cast<size_t>(slot));
+    auto why = driver_.said(driver_.module_variable(&at, &size, module.handle, name.c_str()));
     bytes = size;
     return why;
   }
+
   Trouble allocate(uint64_t bytes, Address& at) override { return driver_.said(driver_.allocate(&at, bytes)); }
   void release(Address at) override { driver_.release(at); }
+  uint64_t free_memory() const override {
+    size_t free = 0, all = 0;
+    driver_.memory_info(&free, &all);
+    return free;
+  }
   Trouble fill(Address at, uint8_t value, uint64_t bytes) override {
-    return driver_.said(driver_.fill(at, value, bytes));
+    return driver_.said(driver_.fill(at, value, bytes, nullptr));
+  }
+  Trouble copy(Address to, Address from, uint64_t bytes) override {
+    return driver_.said(driver_.copy(to, from, bytes, nullptr));
   }
   Trouble write(Address at, std::string_view bytes) override {
     return driver_.said(driver_.write(at, bytes.data(), bytes.size()));
@@ -172,55 +119,161 @@ class CudaDevice : public Device {
   Trouble read(Address at, std::span<char> into) override {
     return driver_.said(driver_.read(into.data(), at, into.size()));
   }
+  Trouble launch(Arm slot, const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) override {
+    return this->launch(modules_.at(static_cast<size_t>(slot)), launch, parameters);
+  }
+  Trouble wait() override { return driver_.said(driver_.synchronise()); }
 
-  Trouble launch(const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) override {
-    Handle function = nullptr;
-    if (auto why = driver_.said(driver_.module_function(&function, module_, launch.entry.c_str()))) return why;
-    if (launch.shared_bytes > 48 << 10) {
-      auto why =
-          driver_.said(driver_.function_attribute(function, kMaxDynamicShared, static_cast<int>(launch.shared_bytes)));
+  Trouble mark(Mark mark) override {
+    return driver_.said(driver_.event_record(events_.at(static_cast<size_t>(mark)), nullptr));
+  }
+  double microseconds() override {
+    float milliseconds = 0;
+    driver_.event_elapsed(&milliseconds, events_[0], events_[1]);
+    return milliseconds * 1000.0;
+  }
+
+  Trouble hold() override {
+    if (auto why = prepare()) return why;
+    ++ticket_;
+    return launch_own("ptxlab_hold", 1, 1,
+                      Parameters().add(seen_).add(ticket_).add(kHoldNanoseconds).add(reading(0)).bytes());
+  }
+  void go() override { mailbox_->ticket = ticket_; }
+  Trouble read_clock() override {
+    if (auto why = prepare()) return why;
+    return launch_own("ptxlab_clock", 1, 1, Parameters().add(reading(1)).bytes());
+  }
+  std::optional<std::array<ClockReading, 2>> readings() override {
+    if (!mailbox_ || mailbox_->readings[0].late) return std::nullopt;
+    std::array<ClockReading, 2> readings;
+    for (size_t i = 0; i < 2; ++i) {
+      const auto& put = mailbox_->readings[i];
+      readings.at(i) = {put.cycles, put.nanoseconds, put.sm};
+    }
+    return readings;
+  }
+
+  Trouble begin_digest() override {
+    if (auto why = prepare()) return why;
+    return fill(sum_, 0, sizeof(uint64_t));
+  }
+  Trouble add_digest(Address at, uint64_t bytes, uint64_t first, uint64_t key) override {
+    auto sms = static_cast<uint64_t>(std::max(1, attribute(kAttributeSms)));
+    uint64_t ctas = (bytes / 8 + kDigestThreads) / kDigestThreads;
+    return launch_own("ptxlab_digest", static_cast<unsigned>(std::min(ctas, sms * 8)), kDigestThreads,
+                      Parameters().add(at).add(bytes).add(first).add(key).add(sum_).bytes());
+  }
+  Trouble end_digest(uint64_t& sum) override { return read(sum_, {reinterpret_cast<char*>(&sum), sizeof sum}); }
+
+  uint64_t l2_bytes() const override { return static_cast<uint64_t>(attribute(kAttributeL2Bytes)); }
+  Trouble forget_persisting() override { return driver_.said(driver_.reset_persisting()); }
+  Sensors sensors() override { return nvml_.sensors(); }
+
+ private:
+  struct Module {
+    Handle handle = nullptr;
+    struct Function {
+      Handle handle = nullptr;
+      uint32_t shared = 48 << 10;  // dynamic shared memory that it may have by now
+    };
+    std::map<std::string, Function, std::less<>> functions;
+  };
+
+  int attribute(DeviceAttribute which) const {
+    int value = 0;
+    driver_.device_attribute(&value, which, device_);
+    return value;
+  }
+  Address reading(size_t i) const { return seen_ + offsetof(Mailbox, readings) + i * sizeof(Mailbox::Reading); }
+
+  Trouble load(Module& module, std::string_view code) {
+    std::string text(code);  // the loader wants PTX to end with 0
+    std::string log(1 << 14, '\0');
+    int options[] = {kJitErrorLog, kJitErrorLogBytes};
+    void* values[] = {log.data(), reinterpret_cast<void*>(log.size())};
+    auto why = driver_.said(driver_.module_load(&module.handle, text.c_str(), 2, options, values));
+    if (!why) return why;
+    log.resize(log.find('\0') == std::string::npos ? log.size() : log.find('\0'));
+    return *why + (log.empty() ? "" : "\n" + log);
+  }
+
+  Trouble find(Module& module, const std::string& entry, Module::Function*& function) {
+    auto [at, isnew] = module.functions.try_emplace(entry);
+    function = &at->second;
+    if (!isnew) return std::nullopt;
+    auto why = driver_.said(driver_.module_function(&function->handle, module.handle, entry.c_str()));
+    if (why) module.functions.erase(at);
+    return why;
+  }
+
+  Trouble launch(Module& module, const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) {
+    Module::Function* function = nullptr;
+    if (auto why = find(module, launch.entry, function)) return why;
+    if (launch.shared_bytes > function->shared) {
+      auto why = driver_.said(
+          driver_.function_attribute(function->handle, kMaxDynamicShared, static_cast<int>(launch.shared_bytes)));
       if (why) return why;
+      function->shared = launch.shared_bytes;
     }
     std::array<LaunchAttribute, 2> attributes;
     LaunchConfig config{};
     config.attributes = attributes.data();
-    for (int i = 0; i < 3; ++i) {
-      config.grid[i] = launch.grid[static_cast<size_t>(i)];
-      config.block[i] = launch.block[static_cast<size_t>(i)];
+    for (size_t i = 0; i < 3; ++i) {
+      config.grid[i] = launch.grid[i];
+      config.block[i] = launch.block[i];
     }
     config.shared_bytes = launch.shared_bytes;
     uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
     if (cluster > 1) {
-      if (cluster > 8) driver_.function_attribute(function, kNonPortableCluster, 1);
-      auto& one = attributes[config.attribute_count++];
-      one.id = kLaunchClusterDimension;
+      if (cluster > 8) driver_.function_attribute(function->handle, kNonPortableCluster, 1);
+      auto& one = attributes.at(config.attribute_count++);
+      one.id = LaunchAttribute::kClusterDimension;
       for (size_t i = 0; i < 3; ++i) one.value.cluster[i] = launch.cluster[i];
     }
     if (launch.cooperative) {
-      auto& one = attributes[config.attribute_count++];
-      one.id = kLaunchCooperative;
+      auto& one = attributes.at(config.attribute_count++);
+      one.id = LaunchAttribute::kCooperative;
       one.value.cooperative = 1;
     }
     // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END: the parameters as one block of bytes.
     size_t bytes = parameters.size();
     void* extra[] = {reinterpret_cast<void*>(1), const_cast<uint8_t*>(parameters.data()), reinterpret_cast<void*>(2),
                      &bytes, nullptr};
-    return driver_.said(driver_.launch(&config, function, nullptr, bytes ? extra : nullptr));
+    return driver_.said(driver_.launch(&config, function->handle, nullptr, bytes ? extra : nullptr));
   }
 
-  Trouble wait() override { return driver_.said(driver_.synchronise()); }
-  void begin_clock() override { driver_.event_record(begin_, nullptr); }
-  void end_clock() override { driver_.event_record(end_, nullptr); }
-  double milliseconds() override {
-    float time = 0;
-    driver_.event_elapsed(&time, begin_, end_);
-    return time;
+  // The worker's own kernels, compiled by the driver when the first is wanted, and what they write to.
+  Trouble prepare() {
+    if (mailbox_) return std::nullopt;
+    if (auto why = load(own_, kKernels)) return "the worker's own kernels: " + *why;
+    if (auto why = allocate(sizeof(uint64_t), sum_)) return why;
+    void* mailbox = nullptr;
+    if (auto why = driver_.said(driver_.host_allocate(&mailbox, sizeof(Mailbox), kHostMapped))) return why;
+    if (auto why = driver_.said(driver_.host_address(&seen_, mailbox, 0))) return why;
+    std::memset(mailbox, 0, sizeof(Mailbox));
+    mailbox_ = static_cast<Mailbox*>(mailbox);
+    return std::nullopt;
   }
 
- private:
+  Trouble launch_own(const char* entry, unsigned ctas, unsigned threads, std::span<const uint8_t> parameters) {
+    launch::ResolvedLaunch one;
+    one.entry = entry;
+    one.grid = {ctas, 1, 1};
+    one.block = {threads, 1, 1};
+    return launch(own_, one, parameters);
+  }
+
   Driver driver_;
+  Nvml nvml_;
+  bool sensors_ = false;
   int device_ = 0;
-  Handle module_ = nullptr, begin_ = nullptr, end_ = nullptr;
+  std::array<Module, kArms> modules_;
+  Module own_;
+  std::array<Handle, 2> events_{};
+  Mailbox* mailbox_ = nullptr;
+  Address seen_ = 0, sum_ = 0;  // the mailbox and the digest as the GPU sees them
+  uint32_t ticket_ = 0;
 };
 
 }  // namespace

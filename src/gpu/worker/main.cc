@@ -3,10 +3,15 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
+#include "gpu/contest.h"
 #include "gpu/protocol.h"
 #include "gpu/worker/session.h"
+#include "gpu/worker/stopwatch.h"
 
 namespace {
 
@@ -32,29 +37,85 @@ bool read_exactly(size_t bytes, std::string& into) {
   return true;
 }
 
+// Answers one frame after the other until the other side is gone.
+class Worker {
+ public:
+  explicit Worker(Device& device) : device_(device) {}
+
+  int serve() {
+    std::string bytes;
+    while (read_exactly(kFrameHeader, bytes)) {
+      auto header = decode_header(bytes);
+      if (!header || !read_exactly(header->bytes, bytes)) return none("a frame");
+      bool known = false, lost = false;
+      switch (header->kind) {
+        case Kind::job:
+          known = answer(
+              decode_job(bytes), Kind::done, [&](Job& job) { return run(job); }, lost);
+          break;
+        case Kind::contest:
+          known = answer(
+              decode_contest(bytes), Kind::opened, [&](Contest& contest) { return open(contest); }, lost);
+          break;
+        case Kind::measure:
+          known = answer(
+              decode_measure(bytes), Kind::measured, [&](MeasureRequest& request) { return measure(request); }, lost);
+          break;
+        case Kind::hello:
+        case Kind::done:
+        case Kind::opened:
+        case Kind::measured: break;
+      }
+      if (!known) return none("a request");
+      if (lost) _exit(0);  // the context is gone, and tearing it down may hang
+    }
+    return 0;
+  }
+
+ private:
+  static int none(const char* what) {
+    std::fprintf(stderr, "ptxlab-gpu: %s that is none\n", what);
+    return 2;
+  }
+
+  template <class Request, class Serve>
+  static bool answer(std::optional<Request> request, Kind kind, const Serve& serve, bool& lost) {
+    if (!request) return false;
+    auto answered = serve(*request);
+    lost = !write_all(frame(kind, encode(answered))) || answered.end == Done::End::faulted;
+    return true;
+  }
+
+  Done run(const Job& job) {
+    stopwatch_.reset();
+    return execute(device_, job);
+  }
+  Opened open(Contest& contest) {
+    stopwatch_.reset();
+    stopwatch_.emplace(device_, std::move(contest));
+    Opened opened = stopwatch_->open();
+    if (opened.end != Done::End::executed && opened.end != Done::End::faulted) stopwatch_.reset();
+    return opened;
+  }
+  Measured measure(const MeasureRequest& request) {
+    if (stopwatch_) return stopwatch_->measure(request.epochs);
+    Measured nothing;
+    nothing.message = "no contest is open";
+    return nothing;
+  }
+
+  Device& device_;
+  std::optional<Stopwatch> stopwatch_;
+};
+
 }  // namespace
 
 int main() {
-  std::string why, bytes;
+  std::string why;
   auto device = make_cuda_device(why);
   Hello hello;
   if (device) hello = device->hello();
   hello.trouble = why;
   if (!write_all(frame(Kind::hello, encode(hello))) || !device) return device ? 1 : 3;
-  while (read_exactly(kFrameHeader, bytes)) {
-    auto header = decode_header(bytes);
-    if (!header || header->kind != Kind::job || !read_exactly(header->bytes, bytes)) {
-      std::fputs("ptxlab-gpu: a frame that is none\n", stderr);
-      return 2;
-    }
-    auto job = decode_job(bytes);
-    if (!job) {
-      std::fputs("ptxlab-gpu: a job that is none\n", stderr);
-      return 2;
-    }
-    Done done = execute(*device, *job);
-    if (!write_all(frame(Kind::done, encode(done)))) return 1;
-    if (done.end == Done::End::faulted) _exit(0);  // the context is lost, and tearing it down may hang
-  }
-  return 0;
+  return Worker(*device).serve();
 }

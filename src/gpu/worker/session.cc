@@ -2,8 +2,7 @@
 // kernel writes beyond an end is seen, and what it reads beyond is poison and no neighbour's right answer.
 #include "gpu/worker/session.h"
 
-#include <algorithm>
-#include <cstring>
+#include "gpu/worker/placed_plan.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -30,24 +29,24 @@ class Session {
   }
 
   Done run() {
-    if (auto why = device_.load(job_.code)) return ended(Done::End::refused, *why);
+    if (auto why = device_.load(Arm::a, job_.code)) return ended(Done::End::refused, *why);
     for (const auto& buffer : job_.plan.buffers) {
       Address at = 0;
       if (auto why = device_.allocate(size_of(buffer), at)) return ended(Done::End::out_of_memory, *why);
       allocations_.push_back(at);
+      starts_.push_back(at + guard_);
     }
     if (auto why = prepare()) return ended(Done::End::trouble, *why);
-    device_.begin_clock();
+    device_.mark(Device::Mark::begin);
     for (uint32_t n = 0; n < job_.launches; ++n) {
-      for (uint32_t i = 0; i < job_.plan.launches.size(); ++i) {
-        if (auto why = launch(job_.plan.launches[i])) return ended(Done::End::faulted, *why, i);
-      }
+      uint32_t failed = 0;
+      if (auto why = queue_launches(device_, Arm::a, placed(), failed)) return ended(Done::End::faulted, *why, failed);
     }
-    device_.end_clock();
+    device_.mark(Device::Mark::end);
     if (auto why = device_.wait())
       return ended(Done::End::faulted, *why, job_.plan.launches.size() == 1 ? 0 : kUnknown);
     Done done = ended(Done::End::executed, "");
-    done.milliseconds = device_.milliseconds();
+    done.milliseconds = device_.microseconds() / 1000;
     if (auto why = collect(done)) return ended(Done::End::faulted, *why, kUnknown);
     return done;
   }
@@ -56,7 +55,7 @@ class Session {
   static constexpr uint32_t kUnknown = UINT32_MAX;  // faults come late: several launches were queued
 
   uint64_t size_of(const ResolvedBuffer& buffer) const { return guard_ + rounded(buffer.bytes) + guard_; }
-  Address start_of(size_t buffer) const { return allocations_[buffer] + guard_; }
+  PlacedPlan placed() const { return {job_.plan, starts_}; }
 
   Trouble prepare() {
     for (size_t i = 0; i < job_.plan.buffers.size(); ++i) {
@@ -66,46 +65,16 @@ class Session {
       Trouble why;
       switch (buffer.init) {
         case ResolvedBuffer::Init::poison: break;
-        case ResolvedBuffer::Init::zero: why = device_.fill(start_of(i), 0, buffer.bytes); break;
+        case ResolvedBuffer::Init::zero: why = device_.fill(starts_[i], 0, buffer.bytes); break;
         case ResolvedBuffer::Init::data:
           if (job_.contents[i].size() != buffer.bytes) return "the content of '" + buffer.name + "' has another size";
-          why = device_.write(start_of(i), job_.contents[i]);
+          why = device_.write(starts_[i], job_.contents[i]);
           break;
       }
       if (why) return why;
     }
-    for (const auto& symbol : job_.plan.symbols) {
-      if (auto why = fill_variable(symbol)) return "the variable '" + symbol.name + "': " + *why;
-    }
+    if (auto why = fill_variables(device_, Arm::a, placed())) return why;
     return device_.wait();
-  }
-
-  // From its buffer as it is before the first launch, or from bytes into which addresses go.
-  Trouble fill_variable(const launch::ResolvedSymbol& symbol) {
-    std::string bytes(symbol.value.begin(), symbol.value.end());
-    if (symbol.buffer != launch::ResolvedSymbol::kNoBuffer) {
-      bytes.resize(symbol.bytes);
-      if (auto why = device_.read(start_of(symbol.buffer) + symbol.addend, bytes)) return why;
-    }
-    for (const auto& pointer : symbol.pointers) {
-      uint64_t address = start_of(pointer.buffer) + pointer.addend;
-      std::memcpy(bytes.data() + pointer.offset, &address, sizeof address);
-    }
-    Address at = 0;
-    uint64_t room = 0;
-    if (auto why = device_.variable(symbol.name, at, room)) return why;
-    if (bytes.size() > room)
-      return "it has " + std::to_string(room) + " bytes, " + std::to_string(bytes.size()) + " are given";
-    return device_.write(at, bytes);
-  }
-
-  Trouble launch(const launch::ResolvedLaunch& launch) {
-    std::vector<uint8_t> parameters = launch.parameters;
-    for (const auto& pointer : launch.pointers) {
-      uint64_t address = start_of(pointer.buffer) + pointer.addend;
-      std::memcpy(parameters.data() + pointer.offset, &address, sizeof address);
-    }
-    return device_.launch(launch, parameters);
   }
 
   // Buffers with their guards come back whole: the ends of what is rounded up belong to the guard behind.
@@ -132,7 +101,7 @@ class Session {
   Device& device_;
   const Job& job_;
   uint64_t guard_;
-  std::vector<Address> allocations_;
+  std::vector<Address> allocations_, starts_;
 };
 
 }  // namespace

@@ -1,0 +1,373 @@
+#include "gpu/worker/stopwatch.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <optional>
+#include <random>
+#include <utility>
+
+#include "base/random.h"
+#include "gpu/worker/stage.h"
+
+namespace ptxlab::gpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr double kBatchBelow = 20;     // microseconds: kernels under this are timed in batches
+constexpr double kBatchLength = 160;   // microseconds that a batch should last
+constexpr uint32_t kBatchMost = 32;    // executions
+constexpr uint32_t kSetsMost = 8;      // where no batch asks for more
+constexpr double kMemoryShare = 0.4;   // of the free device memory
+constexpr size_t kKeys = 16;           // digests are kept under so many keys
+constexpr uint64_t kTimedGuard = 512;  // bytes between buffers while time is taken; looks have the contest's guard
+constexpr auto kWarmUp = std::chrono::milliseconds(30);
+constexpr uint8_t kPoisons[] = {0xa5, 0x5a};
+constexpr uint32_t kNoPair = UINT32_MAX;  // a mismatch outside the timed pairs
+
+// Thrown through the few levels of this file, never out of it: who failed, and how.
+struct Failure {
+  Done::End end;
+  Arm arm;
+  std::string message;
+};
+
+void must(const Trouble& trouble, Done::End end, Arm arm = Arm::a) {
+  if (trouble) throw Failure{end, arm, *trouble};
+}
+
+// Pairs an epoch for kernels of this time: a short comparison costs a tenth of a second, a long one not many.
+uint32_t pairs_for(double microseconds) {
+  if (microseconds <= 300) return 24;
+  if (microseconds <= 2'000) return 8;
+  return microseconds <= 20'000 ? 4 : 2;
+}
+
+double median(std::vector<double> values) {
+  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
+  return values[values.size() / 2];
+}
+
+}  // namespace
+
+class Stopwatch::Contestants {
+ public:
+  Contestants(Device& device, Contest contest)
+      : device_(device), contest_(std::move(contest)), stage_(device, contest_), random_(contest_.seed) {
+    std::random_device truly;  // what a candidate must not foresee
+    for (auto& key : keys_) key = uint64_t{truly()} << 32 | truly();
+    l2_ = std::max<uint64_t>(device_.l2_bytes(), 1 << 20);
+  }
+  ~Contestants() {
+    if (flushed_) device_.release(flushed_);
+  }
+
+  Opened open() {
+    try {
+      for (Arm arm : {Arm::a, Arm::b}) must(stage_.load(arm), Done::End::refused, arm);
+      must(device_.allocate(2 * l2_, flushed_), Done::End::out_of_memory);
+      must(stage_.upload(), Done::End::out_of_memory);
+      look_at_all();
+      choose_sizes();
+      opened_.end = Done::End::executed;
+    } catch (const Failure& failure) {
+      opened_ = {};
+      opened_.end = failure.end;
+      opened_.arm = failure.arm;
+      opened_.message = failure.message;
+    }
+    Opened told = std::move(opened_);
+    opened_.looks = {};
+    opened_.batch = told.batch, opened_.sets = told.sets, opened_.pairs = told.pairs;
+    return told;
+  }
+
+  Measured measure(uint32_t epochs) {
+    Measured measured;
+    try {
+      for (uint32_t e = 0; e < epochs; ++e) measured.epochs.push_back(epoch(e, measured));
+      measured.end = Done::End::executed;
+    } catch (const Failure& failure) {
+      measured.end = failure.end;
+      measured.arm = failure.arm;
+      measured.message = failure.message;
+    }
+    return measured;
+  }
+
+ private:
+  struct Timing {
+    double microseconds = 0, mhz = 0;
+  };
+  size_t variants() const { return contest_.change.bytes.empty() ? 1 : kVariants; }
+  uint8_t poison() { return static_cast<uint8_t>(0x11 + random_.below(0xdd)); }
+
+  // --- looking -----------------------------------------------------------------------------------------------------------
+  void look_at_all() {
+    must(stage_.lay_out(1, contest_.guard, random_), Done::End::out_of_memory);
+    for (uint8_t v = 0; v < variants(); ++v) {
+      for (Arm arm : {Arm::a, Arm::b}) look(arm, v);
+    }
+  }
+
+  // One execution whose outputs come back whole, with guards; then one more on another poison, by its digests.
+  void look(Arm arm, uint8_t variant) {
+    auto& look = opened_.looks.at(static_cast<size_t>(arm)).at(variant);
+    auto& expected = expected_.at(static_cast<size_t>(arm)).at(variant);
+    for (size_t n = 0; n < 2; ++n) {
+      must(stage_.fill_all(kPoisons[n]), Done::End::trouble, arm);
+      must(stage_.place_inputs(0), Done::End::trouble, arm);
+      must(stage_.prepare(arm, 0, variant, kPoisons[n]), Done::End::trouble, arm);
+      const uint64_t before = inputs_digest(0, keys_[0]);
+      inputs_expected_.at(variant) = before;
+      run(arm, 0);
+      if (inputs_digest(0, keys_[0]) != before) note_changed(look, arm, variant);
+      for (size_t k = 0; k < kKeys; ++k) {
+        uint64_t sum = outputs_digest(arm, 0, keys_.at(k));
+        if (n == 0) expected.at(k) = sum;
+        if (sum != expected.at(k)) look.repeatable = false;
+      }
+      if (n == 0) {
+        look_at_guards(look, arm);
+        if (contest_.outputs) fetch(look, arm);
+      }
+    }
+    repeatable_.at(static_cast<size_t>(arm)) &= look.repeatable;
+  }
+
+  void note_changed(Opened::Look& look, Arm arm, uint8_t variant) {
+    look.changed.clear();
+    for (uint32_t i = 0; i < contest_.shared; ++i) {
+      const auto& buffer = stage_.shared()[i];
+      if (buffer.role != launch::ResolvedBuffer::Role::in || contest_.contents[i].empty()) continue;
+      std::string now(buffer.bytes, '\0'), content = contest_.contents[i];
+      must(device_.read(stage_.shared_at(0, i), now), Done::End::faulted, arm);
+      if (variant == 1 && i == contest_.change.buffer)
+        content.replace(contest_.change.offset, contest_.change.bytes.size(), contest_.change.bytes);
+      if (now != content) look.changed.push_back(i);
+    }
+  }
+
+  void look_at_guards(Opened::Look& look, Arm arm) {
+    const auto& buffers = stage_.side(arm).plan.buffers;
+    std::string zone(contest_.guard, '\0');
+    for (uint32_t i = 0; i < buffers.size(); ++i) {
+      Overrun overrun{i, 0, 0};
+      const int64_t starts[] = {-static_cast<int64_t>(contest_.guard), static_cast<int64_t>(buffers[i].bytes)};
+      for (int64_t start : starts) {
+        must(device_.read(stage_.buffer_at(arm, 0, i) + static_cast<uint64_t>(start), zone), Done::End::faulted, arm);
+        for (size_t at = 0; at < zone.size(); ++at) {
+          if (static_cast<uint8_t>(zone[at]) == kPoisons[0]) continue;
+          if (overrun.bytes++ == 0) overrun.offset = start + static_cast<int64_t>(at);
+        }
+      }
+      if (overrun.bytes > 0) look.overruns.push_back(overrun);
+    }
+  }
+
+  void fetch(Opened::Look& look, Arm arm) {
+    look.contents.resize(contest_.shared);
+    for (size_t i = 0; i < contest_.shared; ++i) {
+      const auto& buffer = stage_.shared()[i];
+      if (buffer.role == launch::ResolvedBuffer::Role::in) continue;
+      look.contents[i].resize(buffer.bytes);
+      must(device_.read(stage_.shared_at(0, i), look.contents[i]), Done::End::faulted, arm);
+    }
+  }
+
+  void run(Arm arm, uint32_t set) {
+    uint32_t failed = 0;
+    must(stage_.execute(arm, set, failed), Done::End::faulted, arm);
+    must(device_.wait(), Done::End::faulted, arm);
+  }
+
+  uint64_t outputs_digest(Arm arm, uint32_t set, uint64_t key) {
+    uint64_t sum = 0;
+    must(device_.begin_digest(), Done::End::faulted, arm);
+    must(stage_.digest_outputs(set, key), Done::End::faulted, arm);
+    must(device_.end_digest(sum), Done::End::faulted, arm);
+    return sum;
+  }
+  uint64_t inputs_digest(uint32_t set, uint64_t key) {
+    uint64_t sum = 0;
+    must(device_.begin_digest(), Done::End::faulted, Arm::b);
+    must(stage_.digest_inputs(set, key), Done::End::faulted, Arm::b);
+    must(device_.end_digest(sum), Done::End::faulted, Arm::b);
+    return sum;
+  }
+
+  // --- sizes -------------------------------------------------------------------------------------------------------------
+  void choose_sizes() {
+    auto until = Clock::now() + kWarmUp;
+    do {
+      for (Arm arm : {Arm::a, Arm::b}) {
+        must(stage_.prepare(arm, 0, 0, poison()), Done::End::trouble, arm);
+        run(arm, 0);
+      }
+    } while (Clock::now() < until);
+    opened_.event_overhead = overhead();
+    const uint32_t only[] = {0};
+    for (Arm arm : {Arm::a, Arm::b}) {
+      std::vector<double> times;
+      for (int n = 0; n < 3; ++n) times.push_back(timed(arm, only, 0).microseconds);
+      opened_.microseconds.at(static_cast<size_t>(arm)) = median(times);
+    }
+    const double shorter = std::min(opened_.microseconds[0], opened_.microseconds[1]);
+    const double longer = std::max(opened_.microseconds[0], opened_.microseconds[1]);
+    const uint64_t set_bytes = std::max<uint64_t>(stage_.bytes_of_set(kTimedGuard), 1);
+    const double room = kMemoryShare * static_cast<double>(device_.free_memory() + set_bytes);
+    const auto fitting = static_cast<uint32_t>(std::clamp(room / static_cast<double>(set_bytes), 1.0, 64.0));
+    auto sets = static_cast<uint32_t>(std::clamp<uint64_t>(2 * l2_ / set_bytes + 1, 2, kSetsMost));
+    uint32_t batch = 1;
+    bool alone = std::any_of(contest_.sides.begin(), contest_.sides.end(),
+                             [](const auto& side) { return side.reload || !side.plan.symbols.empty(); });
+    if (shorter < kBatchBelow && !alone) {
+      batch =
+          static_cast<uint32_t>(std::clamp(std::ceil(kBatchLength / std::max(shorter, 1.0)), 4.0, 1.0 * kBatchMost));
+      batch = std::min(batch, fitting);
+      sets = std::max(batch, sets);
+    }
+    opened_.batch = batch;
+    opened_.sets = std::min(sets, fitting);
+    opened_.pairs = contest_.pairs ? contest_.pairs : pairs_for(longer);
+    opened_.reserved_bytes = static_cast<double>(opened_.sets) * static_cast<double>(set_bytes);
+  }
+
+  double overhead() {
+    std::vector<double> times;
+    for (int n = 0; n < 5; ++n) {
+      must(device_.hold(), Done::End::trouble);
+      must(device_.mark(Device::Mark::begin), Done::End::trouble);
+      must(device_.mark(Device::Mark::end), Done::End::trouble);
+      device_.go();
+      must(device_.wait(), Done::End::trouble);
+      times.push_back(device_.microseconds());
+    }
+    return median(times);
+  }
+
+  // --- time --------------------------------------------------------------------------------------------------------------
+  // One timed batch: an execution on each of `sets`.
+  Timing timed(Arm arm, std::span<const uint32_t> sets, uint8_t variant) {
+    for (uint32_t set : sets) must(stage_.prepare(arm, set, variant, poison()), Done::End::trouble, arm);
+    must(device_.forget_persisting(), Done::End::trouble, arm);
+    must(device_.fill(flushed_, poison(), 2 * l2_), Done::End::trouble, arm);
+    must(device_.hold(), Done::End::trouble, arm);
+    must(device_.mark(Device::Mark::begin), Done::End::trouble, arm);
+    uint32_t failed = 0;
+    Trouble refused;
+    for (uint32_t set : sets) {
+      if (!refused) refused = stage_.execute(arm, set, failed);
+    }
+    Trouble rest = device_.mark(Device::Mark::end);
+    if (!rest) rest = device_.read_clock();
+    device_.go();  // whatever was refused: the queue must not stand still
+    must(refused, Done::End::faulted, arm);
+    must(rest, Done::End::faulted, arm);
+    must(device_.wait(), Done::End::faulted, arm);
+    auto clocks = device_.readings();
+    if (!clocks)
+      throw Failure{Done::End::trouble, arm, "the launches were not queued in time: this machine is too busy"};
+    Timing timing;
+    timing.microseconds = device_.microseconds() / static_cast<double>(sets.size());
+    const auto& [begin, end] = *clocks;
+    if (begin.sm == end.sm && end.nanoseconds > begin.nanoseconds)
+      timing.mhz = 1e3 * static_cast<double>(end.cycles - begin.cycles) /
+                   static_cast<double>(end.nanoseconds - begin.nanoseconds);
+    return timing;
+  }
+
+  // True: every execution of the batch put out what the looked-at one did.
+  bool as_looked_at(Arm arm, std::span<const uint32_t> sets, uint8_t variant) {
+    size_t k = random_.below(kKeys) ^ (static_cast<size_t>(Clock::now().time_since_epoch().count()) % kKeys);
+    uint64_t sum = 0;
+    must(device_.begin_digest(), Done::End::faulted, arm);
+    for (uint32_t set : sets) must(stage_.digest_outputs(set, keys_.at(k)), Done::End::faulted, arm);
+    must(device_.end_digest(sum), Done::End::faulted, arm);
+    return sum == sets.size() * expected_.at(static_cast<size_t>(arm)).at(variant).at(k);
+  }
+
+  void check(Arm arm, std::span<const uint32_t> sets, uint8_t variant, uint32_t epoch, uint32_t pair,
+             Measured& measured) {
+    if (!repeatable_.at(static_cast<size_t>(arm))) return;  // nothing to hold it against
+    measured.checked += sets.size();
+    if (!as_looked_at(arm, sets, variant)) measured.mismatches.push_back({arm, epoch, pair, variant, false});
+  }
+
+  Epoch epoch(uint32_t number, Measured& measured) {
+    auto start = Clock::now();
+    Epoch epoch;
+    epoch.before = device_.sensors();
+    begin_epoch();
+    std::vector<uint32_t> all(stage_.sets());
+    for (uint32_t s = 0; s < all.size(); ++s) all[s] = s;
+    for (Arm arm : {Arm::a, Arm::b}) {  // the first launch of a module loads its code
+      must(stage_.prepare(arm, 0, 0, poison()), Done::End::trouble, arm);
+      run(arm, 0);
+      check(arm, std::span(all).first(1), 0, number, kNoPair, measured);
+    }
+    for (uint32_t p = 0; p < opened_.pairs; ++p) {
+      // The batch is the first so many of a shuffled list.
+      for (size_t i = 0; i < opened_.batch; ++i) std::swap(all[i], all[i + random_.below(all.size() - i)]);
+      std::span<const uint32_t> sets = std::span(all).first(opened_.batch);
+      Pair pair;
+      pair.first = random_.below(2) == 0 ? Arm::a : Arm::b;
+      pair.variant = static_cast<uint8_t>(random_.below(variants()));
+      pair.set = static_cast<uint16_t>(sets[0]);
+      for (size_t n = 0; n < kArms; ++n) {
+        Arm arm = (n == 0) == (pair.first == Arm::a) ? Arm::a : Arm::b;
+        Timing timing = timed(arm, sets, pair.variant);
+        pair.microseconds.at(static_cast<size_t>(arm)) = static_cast<float>(timing.microseconds);
+        pair.mhz.at(static_cast<size_t>(arm)) = static_cast<float>(timing.mhz);
+        check(arm, sets, pair.variant, number, p, measured);
+      }
+      epoch.pairs.push_back(pair);
+    }
+    check_inputs(number, measured);
+    epoch.after = device_.sensors();
+    epoch.milliseconds = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+    return epoch;
+  }
+
+  void begin_epoch() {
+    const bool swapped = random_.below(2) == 1;
+    for (Arm arm : {Arm::a, Arm::b}) {
+      Arm one = (arm == Arm::a) == swapped ? Arm::b : Arm::a;
+      must(stage_.load(one), Done::End::refused, one);
+    }
+    must(stage_.lay_out(opened_.sets, kTimedGuard, random_), Done::End::out_of_memory);
+    must(stage_.fill_all(poison()), Done::End::trouble);
+    for (uint32_t s = 0; s < stage_.sets(); ++s) must(stage_.place_inputs(s), Done::End::trouble);
+  }
+
+  void check_inputs(uint32_t number, Measured& measured) {
+    for (uint32_t s = 0; s < stage_.sets(); ++s) {
+      // Both variants of a set differ in the changed word alone: as prepared for variant 0 all sets are equal.
+      must(stage_.prepare(Arm::a, s, 0, poison()), Done::End::trouble, Arm::a);
+      if (inputs_digest(s, keys_[0]) == inputs_expected_[0]) continue;
+      measured.mismatches.push_back({Arm::b, number, kNoPair, 0, true});
+      return;
+    }
+  }
+
+  Device& device_;
+  const Contest contest_;
+  Stage stage_;
+  base::Random random_;
+  std::array<uint64_t, kKeys> keys_{};
+  std::array<std::array<std::array<uint64_t, kKeys>, kVariants>, kArms> expected_{};  // digests of outputs
+  std::array<uint64_t, kVariants> inputs_expected_{};
+  std::array<bool, kArms> repeatable_{true, true};
+  uint64_t l2_ = 0;
+  Address flushed_ = 0;  // twice L2
+  Opened opened_;        // its sizes
+};
+
+Stopwatch::Stopwatch(Device& device, Contest contest)
+    : contestants_(std::make_unique<Contestants>(device, std::move(contest))) {}
+Stopwatch::~Stopwatch() = default;
+Opened Stopwatch::open() { return contestants_->open(); }
+Measured Stopwatch::measure(uint32_t epochs) { return contestants_->measure(epochs); }
+
+}  // namespace ptxlab::gpu
