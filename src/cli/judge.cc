@@ -9,6 +9,7 @@
 #include "base/nearest.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "cli/ptxas_option.h"
 #include "cli/target_option.h"
@@ -22,7 +23,7 @@ using record::GateName;
 using record::OutcomeName;
 
 struct Request {
-  std::string candidate, task, plan, until, require, target, ptxas, witness;
+  std::string candidate, task, plan, until, require, target, ptxas, witness, gpu;
   uint64_t seed = 1;
   bool json = false;
 };
@@ -40,6 +41,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--target", "SM", request.target, "The target to judge for: sm_90a; else the task's first");
   options.value("--ptxas", "VERSION|FILE", request.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", request.witness, kWitnessHelp);
+  options.value("--gpu", "LIST", request.gpu, kGpuHelp);
   options.value("--seed", "N", request.seed, "Draws inputs, sizes and schedules");
   options.flag("--json", request.json, "Print one JSON object (ptxlab.verdict/1)");
   if (auto code = options.parse(words)) return code;
@@ -120,8 +122,11 @@ int judge(Words words) {
 
   auto assemblers = choose_assemblers(request.ptxas, request.witness);
   if (!assemblers.ok()) return refuse(assemblers.findings());
+  auto gpus = choose_gpus(request.gpu);
+  if (!gpus.ok()) return refuse_gpu(gpus.findings());
   auto parts = judge::installed_parts();
   parts.assemblers = std::move(*assemblers);
+  parts.gpus = std::move(*gpus);
   judge::Judge judge(std::move(parts));
   auto verdict = judge.judge(*task, candidate, options);
   if (request.json) {

@@ -13,6 +13,7 @@
 #include "base/finding_json.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "cli/proposers.h"
 #include "cli/ptxas_option.h"
@@ -43,7 +44,7 @@ constexpr std::string_view kExample =
     "ptxlab optimize kernel.cu --proposer rules,openai:qwen3-32b@http://localhost:8000/v1 --turns 3";
 
 struct Wanted {
-  std::string file, task, proposers = "rules", out, target, ptxas, witness, archive, record;
+  std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
   uint64_t candidates = 8, turns = 2, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -73,6 +74,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--target", "SM", wanted.target, "the target to judge for (the task's first)");
   options.value("--ptxas", "VERSION|FILE", wanted.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", wanted.witness, kWitnessHelp);
+  options.value("--gpu", "LIST", wanted.gpu, kGpuHelp);
   options.value("--max-registers", "N", wanted.max_registers, "no candidate may use more registers a thread");
   options.value("--max-shared", "BYTES", wanted.max_shared, "no candidate may use more shared memory a CTA");
   options.value("--max-block", "N", wanted.max_block, "no candidate may launch more threads a CTA");
@@ -247,8 +249,11 @@ std::optional<int> prepare(Call& call) {
   }
   auto assemblers = choose_assemblers(wanted.ptxas, wanted.witness);
   if (!assemblers) return refuse(assemblers.findings());
+  auto gpus = choose_gpus(wanted.gpu);
+  if (!gpus) return refuse_gpu(gpus.findings());
   auto parts = judge::installed_parts();
   parts.assemblers = std::move(*assemblers);
+  parts.gpus = std::move(*gpus);
   call.judge = std::make_unique<judge::Judge>(std::move(parts));
   auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());

@@ -14,6 +14,7 @@
 #include "checkers/remark.h"
 #include "checkers/unwritten.h"
 #include "cli/commands.h"
+#include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "cli/run_arguments.h"
 #include "cli/run_on_gpu.h"
@@ -25,7 +26,7 @@ namespace ptxlab::cli {
 namespace {
 
 struct Request {
-  std::string file, entry, plan, engine = "simt", check = "all";
+  std::string file, entry, plan, engine = "simt", check = "all", gpu;
   std::string grid = "1", block = "1", cluster = "1";
   uint64_t shared = 0, seed = 1, launches = 1, budget = simt::RunOptions().budget;
   uint64_t schedules = 1;
@@ -293,7 +294,9 @@ base::Result<Ran> on_gpu(const ptx::Module& module, const std::string& source, c
     const auto& data = memory.allocation(at).data;
     contents.emplace_back(data.begin(), data.end());
   }
-  auto run = run_on_gpu(module, source, request.file, plan, contents, request.launches);
+  auto worker = choose_gpu(request.gpu);
+  if (!worker) return worker.findings();
+  auto run = run_on_gpu(**worker, module, source, request.file, plan, contents, request.launches);
   if (!run) return run.findings();
   Ran ran;
   ran.engine = "gpu";
@@ -467,6 +470,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--plan", "FILE", request.plan, "A launch plan instead of --entry, --grid, --block, --shared");
   options.value("--engine", "simt|jit|gpu", request.engine,
                 "What executes it: simt on the CPU with every checker, or a GPU; jit is not there yet");
+  options.value("--gpu", "PLACE", request.gpu, "With --engine gpu: which. " + kGpuHelp);
   options.value("--check", "all|none|LIST", request.check, checker_list());
   options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
   options.value("--budget", "N", request.budget, "Thread instructions that a launch may take; then it is stopped");
@@ -485,6 +489,9 @@ int run(Words words) {
   Request request;
   if (auto code = parse(request, words)) return *code;
   if (auto code = refuse_engine(request.engine)) return *code;
+  if (!request.gpu.empty() && request.engine != "gpu")
+    return refuse("CLI0036", "--gpu says where --engine gpu runs",
+                  fmt::format("the engine here is {}", request.engine));
   auto watch = parse_check(request.check);
   if (!watch.ok()) return refuse(watch.findings());
   auto arguments = parse_arguments(request.specs);

@@ -4,7 +4,6 @@
 
 #include <chrono>
 
-#include "gpu/worker_client.h"
 #include "judge/assemblers.h"
 
 namespace ptxlab::cli {
@@ -30,20 +29,18 @@ std::string beyond(const gpu::Overrun& overrun, const launch::ResolvedBuffer& bu
 
 }  // namespace
 
-base::Result<GpuRun> run_on_gpu(const ptx::Module& module, const std::string& ptx, const std::string& file,
-                                const launch::ResolvedPlan& plan, const std::vector<std::string>& contents,
-                                uint64_t launches) {
-  auto worker = gpu::Worker::start({});
-  if (!worker) return worker.findings();
+base::Result<GpuRun> run_on_gpu(gpu::Runner& worker, const ptx::Module& module, const std::string& ptx,
+                                const std::string& file, const launch::ResolvedPlan& plan,
+                                const std::vector<std::string>& contents, uint64_t launches) {
   GpuRun run;
-  run.device = (*worker)->hello().device;
+  run.device = worker.hello().device;
   run.code = "the driver";
   gpu::Job job;
   job.code = ptx;
   auto assemblers = judge::installed_assemblers();
   if (const toolchain::Tool* ptxas = assemblers.taking(module.version)) {
     toolchain::AssembleOptions how;
-    how.target = judge::target_on_gpu(module.target, (*worker)->hello().sm);
+    how.target = judge::target_on_gpu(module.target, worker.hello().sm);
     auto assembled = toolchain::assemble(*ptxas, ptx, file, how);
     if (!assembled) return assembled.findings();
     job.code = std::move(assembled->cubin);
@@ -53,7 +50,7 @@ base::Result<GpuRun> run_on_gpu(const ptx::Module& module, const std::string& pt
   job.contents = contents;
   job.contents.resize(plan.buffers.size());
   job.launches = static_cast<uint32_t>(launches);
-  auto done = (*worker)->run(job, kLimit);
+  auto done = worker.run(job, kLimit);
   if (!done) return done.findings();
   run.done = std::move(*done);
   switch (run.done.end) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "gpu/protocol.h"
+#include "gpu/runner.h"
 #include "launch/resolved.h"
 #include "ptx/module.h"
 
@@ -19,9 +19,9 @@ struct GpuRun {
 };
 
 // `contents` by buffer of the plan, used where its init is `data`. Assembled by ptxas for the GPU that is there; without ptxas
-// the driver compiles the text. Errors: GPU0001..GPU0005, ASM00xx, GPU0012 the driver refuses the code.
-base::Result<GpuRun> run_on_gpu(const ptx::Module& module, const std::string& ptx, const std::string& file,
-                                const launch::ResolvedPlan& plan, const std::vector<std::string>& contents,
-                                uint64_t launches);
+// the driver compiles the text. Errors: those of Runner::run, ASM00xx, GPU0012 the driver refuses the code.
+base::Result<GpuRun> run_on_gpu(gpu::Runner& worker, const ptx::Module& module, const std::string& ptx,
+                                const std::string& file, const launch::ResolvedPlan& plan,
+                                const std::vector<std::string>& contents, uint64_t launches);
 
 }  // namespace ptxlab::cli

@@ -20,14 +20,9 @@ base::Finding finding(const char* code, std::string message, std::string hint) {
   return made;
 }
 
-// build/release/src/cli/ptxlab has its worker in build/release/src/gpu; a bundle has both in one folder.
-std::string beside_this_executable() {
-  std::error_code error;
-  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
-  for (const char* place : {"ptxlab-gpu", "../gpu/ptxlab-gpu", "../../src/gpu/ptxlab-gpu"}) {
-    if (std::filesystem::exists(folder / place, error)) return (folder / place).string();
-  }
-  return "ptxlab-gpu";
+std::string trimmed(std::string text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
+  return text;
 }
 
 // The next frame of the given kind. `late` where the deadline passed, `gone` where the stream ended or is none of ours.
@@ -40,14 +35,45 @@ Talk read_frame(base::Child& child, Kind kind, std::string& payload, base::Child
   return child.read(decoded->bytes, payload, deadline);
 }
 
+// Of a worker that nobody said a place for.
+base::Result<std::vector<std::string>> usual_command() {
+  auto places = usual_places();
+  if (!places) return places.findings();
+  if (places->empty())
+    return finding("GPU0002", "PTXLAB_GPU=none: no GPU is used", "all but execute and time works without one");
+  return places->front().command;
+}
+
 }  // namespace
 
-base::Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
+// build/release/src/cli/ptxlab has its worker in build/release/src/gpu; a bundle has both in one folder.
+std::string worker_program() {
+  std::error_code error;
+  auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"ptxlab-gpu", "../gpu/ptxlab-gpu", "../../src/gpu/ptxlab-gpu"}) {
+    if (std::filesystem::exists(folder / place, error)) return (folder / place).string();
+  }
+  return "ptxlab-gpu";
+}
+
+base::Result<std::vector<Place>> usual_places() {
   const char* wanted = std::getenv("PTXLAB_GPU");
-  if (wanted && std::string_view(wanted) == "none")
-    return finding("GPU0002", "PTXLAB_GPU=none: no GPU is used", "all but execute and time works without one");
+  if (!wanted || !*wanted) return std::vector<Place>{{"the first GPU", {worker_program()}}};
+  return places_named(wanted);
+}
+
+base::Result<std::vector<Place>> places_named(std::string_view words) {
+  const char* visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  return read_places(words, worker_program(), visible ? visible : "");
+}
+
+base::Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
   std::unique_ptr<Worker> worker(new Worker(options));
-  if (worker->options_.command.empty()) worker->options_.command = {beside_this_executable()};
+  if (worker->options_.command.empty()) {
+    auto command = usual_command();
+    if (!command) return command.findings();
+    worker->options_.command = std::move(*command);
+  }
   if (auto failed = worker->greet(); !failed.empty()) return failed;
   return worker;
 }
@@ -56,14 +82,14 @@ base::Findings Worker::greet() {
   auto started = base::Child::start(options_.command);
   if (!started) {
     return {finding("GPU0001", "the GPU worker does not start: " + started.findings()[0].message,
-                    "it is built beside ptxlab as ptxlab-gpu")};
+                    "it is built beside ptxlab as ptxlab-gpu; behind ssh it is looked for on that side")};
   }
   child_ = std::move(*started);
   std::string payload;
   Talk talk = read_frame(*child_, Kind::hello, payload, std::chrono::steady_clock::now() + options_.start);
   std::optional<Hello> hello = talk == Talk::done ? decode_hello(payload) : std::nullopt;
   if (!hello || hello->protocol != kProtocol) {
-    std::string ended = child_->stop(), errors = child_->errors();
+    std::string ended = child_->stop(), errors = trimmed(child_->errors());
     child_.reset();
     if (hello) {
       return {finding("GPU0003",
@@ -73,7 +99,10 @@ base::Findings Worker::greet() {
     return {finding("GPU0003",
                     fmt::format("the worker did not greet ({}){}", talk == Talk::late ? "late" : ended,
                                 errors.empty() ? "" : ": " + errors),
-                    "")};
+                    options_.command.front() == "ssh"
+                        ? "ssh must get there without a password, and find ptxlab-gpu: --gpu "
+                          "ssh:host:/path/to/ptxlab-gpu"
+                        : "")};
   }
   if (!hello->trouble.empty()) {
     child_.reset();
@@ -95,7 +124,7 @@ base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind ans
   if (talk == Talk::done) talk = read_frame(*child_, answer_kind, payload, deadline);
   std::optional<Answer> answer = talk == Talk::done ? decode(payload) : std::nullopt;
   if (answer && answer->end != Done::End::faulted) return std::move(*answer);
-  std::string ended = child_->stop(), errors = child_->errors();
+  std::string ended = child_->stop(), errors = trimmed(child_->errors());
   child_.reset();  // the next job gets a new one
   contest_ = false;
   if (answer) return std::move(*answer);

@@ -5,24 +5,33 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/child.h"
 #include "base/result.h"
+#include "gpu/place.h"
 #include "gpu/protocol.h"
 #include "gpu/runner.h"
 
 namespace ptxlab::gpu {
 
+// This machine's worker: ptxlab-gpu beside this executable.
+std::string worker_program();
+
+// The places that words name (place.h), seen from this machine; those of PTXLAB_GPU, and where it is not set the first GPU here.
+// Error: GPU0020.
+base::Result<std::vector<Place>> places_named(std::string_view words);
+base::Result<std::vector<Place>> usual_places();
+
 struct WorkerOptions {
-  std::vector<std::string> command;  // empty: ptxlab-gpu beside this executable; ssh HOST ptxlab-gpu works as well
+  std::vector<std::string> command;  // a Place's; empty: the first of usual_places()
   std::chrono::milliseconds start{60'000};
 };
 
 class Worker : public Runner {
  public:
-  // Errors: GPU0001 the worker does not start, GPU0002 there is no GPU to work with (PTXLAB_GPU=none: there shall be none), GPU0003 it speaks another protocol or
-  // none.
+  // Errors: GPU0001 the worker does not start, GPU0002 there is no GPU to work with (PTXLAB_GPU=none: there shall be none), GPU0003 it speaks another protocol or none.
   static base::Result<std::unique_ptr<Worker>> start(const WorkerOptions& options);
 
   const Hello& hello() const override { return hello_; }

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "base/file.h"
@@ -102,6 +103,73 @@ TEST(Worker, WithoutAGpuTheRealOneSaysSo) {
   auto worker = Worker::start(options);
   ASSERT_FALSE(worker);
   EXPECT_EQ(worker.findings()[0].code, "GPU0002") << worker.findings()[0].message;
+}
+
+// The way of --gpu ssh:..., with a stand-in for ssh that runs the far side's line here.
+struct FarAway : ::testing::Test {
+  void SetUp() override {
+    auto ssh = folder.path() / "ssh";
+    ASSERT_TRUE(
+        base::write_file(ssh,
+                         "#!/bin/sh\nfor last; do :; done\ncase \"$*\" in *\" lost \"*) echo 'ssh: connect to host "
+                         "lost: no route' >&2; exit 255;; esac\nexec sh -c \"$last\"\n")
+            .empty());
+    std::filesystem::permissions(ssh, std::filesystem::perms::owner_all);
+    path = std::getenv("PATH");
+    setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  }
+  void TearDown() override { setenv("PATH", path.c_str(), 1); }
+  // A worker in a folder whose name wants quoting, which says `frames` and stays.
+  std::string worker(const std::string& frames) {
+    auto place = folder.path() / "my lab";
+    std::filesystem::create_directories(place);
+    EXPECT_TRUE(base::write_file(place / "frames", frames).empty());
+    EXPECT_TRUE(
+        base::write_file(place / "ptxlab-gpu", "#!/bin/sh\ncat \"$(dirname \"$0\")/frames\"\nsleep 30\n").empty());
+    std::filesystem::permissions(place / "ptxlab-gpu", std::filesystem::perms::owner_all);
+    return (place / "ptxlab-gpu").string();
+  }
+  base::Result<std::unique_ptr<Worker>> start(const std::string& words) {
+    auto places = places_named(words);
+    if (!places) return places.findings();
+    return Worker::start({places->front().command, 5s});
+  }
+  base::TemporaryFolder folder{"ptxlab-ssh-test"};
+  std::string path;
+};
+
+TEST_F(FarAway, AWorkerAnswersThroughSsh) {
+  auto there = start("ssh:me@box:" + worker(greeting() + answer(Done::End::executed)) + "#1");
+  ASSERT_TRUE(there.ok()) << base::render(there.findings(), "");
+  EXPECT_EQ((*there)->hello().device, "fake");
+  auto done = (*there)->run({}, 5s);
+  ASSERT_TRUE(done.ok()) << base::render(done.findings(), "");
+  EXPECT_EQ(done->end, Done::End::executed);
+}
+
+TEST_F(FarAway, WhatSshSaysIsSaid) {
+  auto lost = start("ssh:lost");
+  ASSERT_FALSE(lost.ok());
+  EXPECT_EQ(lost.findings()[0].code, "GPU0003");
+  EXPECT_NE(lost.findings()[0].message.find("no route"), std::string::npos) << lost.findings()[0].message;
+  auto absent = start("ssh:box:/nonexistent/ptxlab-gpu");
+  ASSERT_FALSE(absent.ok());
+  EXPECT_NE(absent.findings()[0].message.find("/nonexistent/ptxlab-gpu"), std::string::npos);
+}
+
+TEST_F(FarAway, PtxlabGpuSaysWhereTheWorkerIsThatNobodyNames) {
+  setenv("PTXLAB_GPU", ("ssh:box:" + worker(greeting())).c_str(), 1);
+  auto there = Worker::start({});
+  setenv("PTXLAB_GPU", "none", 1);
+  auto none = Worker::start({});
+  setenv("PTXLAB_GPU", "everything", 1);
+  auto wrong = Worker::start({});
+  unsetenv("PTXLAB_GPU");
+  EXPECT_TRUE(there.ok());
+  ASSERT_FALSE(none.ok());
+  EXPECT_EQ(none.findings()[0].code, "GPU0002");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_EQ(wrong.findings()[0].code, "GPU0020");
 }
 
 }  // namespace

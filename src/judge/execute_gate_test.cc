@@ -20,11 +20,11 @@ struct ExecuteGate : IncrementTask {
   FakeGpu* gpu = nullptr;  // the judge's, once it has asked for one
   record::Verdict judge(const std::string& entry) {
     Parts with = parts();
-    with.gpu = [this]() -> base::Result<std::unique_ptr<gpu::Runner>> {
+    with.gpus = {[this]() -> GpuResult {
       auto made = std::make_unique<FakeGpu>();
       gpu = made.get();
       return std::unique_ptr<gpu::Runner>(std::move(made));
-    };
+    }};
     Judge judge(std::move(with));
     record::Candidate candidate;
     candidate.ptx = kernel(entry);
@@ -67,12 +67,12 @@ TEST_F(ExecuteGate, ALostWorkerIsNobodysFault) { EXPECT_EQ(judge("gpu_lost").out
 
 TEST_F(ExecuteGate, WithoutAGpuItIsSkippedWithTheReason) {
   Parts with = parts();
-  with.gpu = []() -> base::Result<std::unique_ptr<gpu::Runner>> {
+  with.gpus = {[]() -> GpuResult {
     base::Finding none;
     none.code = "GPU0002";
     none.message = "no GPU to work with: no NVIDIA driver on this machine";
     return none;
-  };
+  }};
   Judge judge(std::move(with));
   record::Candidate candidate;
   candidate.ptx = kernel("right");

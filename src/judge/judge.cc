@@ -89,25 +89,13 @@ class GateClock {
 }  // namespace
 
 struct Judge::State {  // what is kept of tasks
+  explicit State(Parts given) : parts(std::move(given)), gpus(parts.gpus) {}
+
   Parts parts;
+  GpuPool gpus;
   Kept<Baseline> baselines;
   Kept<PreparedTask> prepared;
   Kept<TimedEstimate> estimates;  // of the baselines
-
-  // One GPU, one candidate at a time.
-  template <class Use>
-  bool with_gpu(Use use) {
-    std::lock_guard lock(gpu_use);
-    if (!gpu) {
-      base::Finding none;
-      none.code = "GPU0002";
-      none.message = "no GPU";
-      gpu.emplace(parts.gpu ? parts.gpu() : base::Result<std::unique_ptr<gpu::Runner>>(none));
-    }
-    return use(*gpu);
-  }
-  std::mutex gpu_use;
-  std::optional<base::Result<std::unique_ptr<gpu::Runner>>> gpu;
 
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
     return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
@@ -398,7 +386,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
     GateClock clock(judgement.gate(GateName::execute));
     if (!prepared) {
       judgement.skip(GateName::execute, first_message(cases.findings()));
-    } else if (!state.with_gpu([&](const base::Result<std::unique_ptr<gpu::Runner>>& gpu) {
+    } else if (!state.gpus.with([&](const GpuResult& gpu) {
                  if (gpu) return judgement.execute(*prepared, **gpu);
                  judgement.skip(GateName::execute, first_message(gpu.findings()));
                  return true;
@@ -421,15 +409,15 @@ Parts installed_parts() {
   parts.engine = [] { return simt::make_simt_engine(); };
   parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
   parts.assemblers = installed_assemblers();
-  parts.gpu = []() -> base::Result<std::unique_ptr<gpu::Runner>> {
+  parts.gpus = {[]() -> GpuResult {
     auto worker = gpu::Worker::start({});
     if (!worker) return worker.findings();
     return std::unique_ptr<gpu::Runner>(std::move(*worker));
-  };
+  }};
   return parts;
 }
 
-Judge::Judge(Parts parts) : state_(std::make_unique<State>()) { state_->parts = std::move(parts); }
+Judge::Judge(Parts parts) : state_(std::make_unique<State>(std::move(parts))) {}
 Judge::~Judge() = default;
 
 record::Verdict Judge::judge(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options) {

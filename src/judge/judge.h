@@ -8,12 +8,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
-#include "gpu/runner.h"
 #include "isa/target.h"
 #include "judge/assemblers.h"
 #include "judge/baseline.h"
+#include "judge/gpu_pool.h"
 #include "record/proposer.h"
 #include "record/record.h"
 #include "simt/engine.h"
@@ -37,8 +38,8 @@ struct Parts {
   std::function<std::unique_ptr<simt::Engine>()> engine;
   std::function<base::Result<std::unique_ptr<task::Oracle>>(const task::Task&)> reference;
   Assemblers assemblers;
-  // A GPU to execute on, asked for when the first candidate gets that far; empty, or an error: there is none, and why.
-  std::function<base::Result<std::unique_ptr<gpu::Runner>>()> gpu;
+  // GPUs to execute on, each asked for when a candidate gets that far and those before it are busy; empty: there is none.
+  std::vector<StartGpu> gpus;
 };
 Parts installed_parts();
 

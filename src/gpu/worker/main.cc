@@ -2,6 +2,7 @@
 // until stdin ends or the device is lost. Not for people: ptxlab starts it (src/gpu/worker_client.h).
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "gpu/contest.h"
 #include "gpu/protocol.h"
+#include "gpu/worker/abandoned.h"
 #include "gpu/worker/session.h"
 #include "gpu/worker/stopwatch.h"
 
@@ -111,6 +113,7 @@ class Worker {
 }  // namespace
 
 int main() {
+  end_when_abandoned(0, std::chrono::seconds(5));
   std::string why;
   auto device = make_cuda_device(why);
   Hello hello;
