@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`ptxlab optimize` on the examples whose kernels are tasks, as a user brings them: from the .cu (where there is nvcc) and from PTX. What the rules
-propose has to be right, the user's kernel has to stay the answer, and where nothing is better the reason is said.
+"""`ptxlab optimize` on every example, as a user brings it: from the .cu (where there is nvcc) and, where PTX lies ready, from PTX. What
+the rules propose has to be right, the user's kernel has to stay the answer, and where nothing is better the reason is said.
 usage: optimize_examples.py --program BUILD/ptxlab"""
 import argparse
 import json
@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The example and its task, whose PTX lies ready.
+EXAMPLES = sorted(file.name.removesuffix(".task.toml") for file in (ROOT / "examples").glob("*.task.toml"))
+# Examples whose kernels are tasks too: their PTX lies ready.
 PTX_OF = {
     "vector_add": "elementwise/vector_add_f32",
     "rmsnorm": "norm/rmsnorm_bf16",
@@ -65,28 +66,26 @@ def main():
     tools = json.loads(subprocess.run([str(program), "doctor", "--json"], capture_output=True, check=False,
                                       env={**os.environ, "PTXLAB_ROOT": str(ROOT)}).stdout)
     nvcc = tools["tools"]["nvcc"]["found"]
-    failed = 0
+    failed, jobs = 0, []
     with tempfile.TemporaryDirectory() as from_cu, tempfile.TemporaryDirectory() as from_ptx:
-        jobs = []
-        for name in PTX_OF:
-            task = ROOT / "examples" / f"{name}.task.toml"
-            if not task.exists():
+        for name in EXAMPLES:
+            ready = ROOT / "tasks" / PTX_OF[name] / "baseline.ptx" if name in PTX_OF else None
+            for file in (ROOT / "examples").glob(f"{name}.*"):
+                shutil.copy(file, from_cu)
+                if file.suffix != ".cu":
+                    shutil.copy(file, from_ptx)
+            if nvcc:
+                jobs.append((f"{name}.cu", from_cu, 1 if ready else 2))
+            if not ready:
                 continue
-            for folder in (from_cu, from_ptx):
-                for file in (ROOT / "examples").glob(f"{name}.*"):
-                    if file.suffix == ".cu" and folder == from_ptx:
-                        continue
-                    shutil.copy(file, folder)
-            if nvcc and (ROOT / "examples" / f"{name}.cu").exists():
-                jobs.append((f"{name}.cu", from_cu, 1))
-            shutil.copy(ROOT / "tasks" / PTX_OF[name] / "baseline.ptx", Path(from_ptx) / f"{name}.ptx")
+            shutil.copy(ready, Path(from_ptx) / f"{name}.ptx")
             if name in SMALLER:
                 real, small = SMALLER[name]
-                copy = Path(from_ptx) / task.name
-                assert real in copy.read_text(), f"{task.name} is no longer timed at {real}"
+                copy = Path(from_ptx) / f"{name}.task.toml"
+                assert real in copy.read_text(), f"{copy.name} is no longer timed at {real}"
                 copy.write_text(copy.read_text().replace(real, small))
             jobs.append((f"{name}.ptx", from_ptx, 2))
-        missing = [name for name in PTX_OF if not (ROOT / "examples" / f"{name}.task.toml").exists()]
+        missing = [name for name in PTX_OF if name not in EXAMPLES]
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda job: optimize(program, *job), jobs))
         for (kernel, _, _), problems in zip(jobs, results):
