@@ -19,6 +19,7 @@ constexpr Command kCommands[] = {
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},
     {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},
+    {"calibrate", "Measure on this GPU which difference in time means nothing", calibrate},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };
 
