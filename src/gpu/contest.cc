@@ -48,6 +48,7 @@ void write(Writer& out, const Opened::Look& look) {
   out.number<uint64_t>(look.changed.size());
   for (uint32_t buffer : look.changed) out.number(buffer);
   out.number<uint8_t>(look.repeatable);
+  out.number<uint8_t>(look.poisoned);
 }
 Opened::Look read_look(Reader& in) {
   Opened::Look look;
@@ -55,6 +56,7 @@ Opened::Look read_look(Reader& in) {
   look.overruns = read_overruns(in);
   for (size_t n = in.count(4); n > 0; --n) look.changed.push_back(in.number<uint32_t>());
   look.repeatable = in.number<uint8_t>() != 0;
+  look.poisoned = in.number<uint8_t>() != 0;
   return look;
 }
 

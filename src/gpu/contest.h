@@ -50,7 +50,8 @@ struct Opened {
     std::vector<std::string> contents;  // by shared buffer, afterwards; empty for inputs
     std::vector<Overrun> overruns;      // guards that were written to, by buffer of the plan
     std::vector<uint32_t> changed;      // inputs that were written to
-    bool repeatable = true;             // a second launch, on another poison, put out the same bits
+    bool repeatable = true;             // a further launch put out the same bits
+    bool poisoned = false;  // on another poison it did not: some elements are unwritten, or made of such memory
   };
   std::array<std::array<Look, kVariants>, kArms> looks;  // of the second variant only where there is a change
   std::array<double, kArms> microseconds{};              // of one execution of each plan, roughly

@@ -49,6 +49,7 @@ std::string encode(const Job& job) {
   out.number(job.launches);
   out.number(job.poison);
   out.number(job.guard);
+  out.number<uint8_t>(job.keep_module);
   return std::move(out).take();
 }
 
@@ -61,6 +62,7 @@ std::optional<Job> decode_job(std::string_view bytes) {
   job.launches = in.number<uint32_t>();
   job.poison = in.number<uint8_t>();
   job.guard = in.number<uint32_t>();
+  job.keep_module = in.number<uint8_t>() != 0;
   if (!in.complete() || job.contents.size() != job.plan.buffers.size()) return std::nullopt;
   return job;
 }

@@ -36,6 +36,7 @@ struct Job {
   uint32_t launches = 1;              // how often the whole plan is launched on the same memory
   uint8_t poison = 0xa5;              // fills guards and what nobody initialises
   uint32_t guard = 1 << 16;           // bytes before and after each buffer
+  bool keep_module = false;           // the job before had the same code: its module stays, variables and all
 };
 
 struct Overrun {
@@ -52,6 +53,7 @@ struct Done {
     faulted,        // a launch or what it did: the worker ends after this
     out_of_memory,  // the buffers do not fit
     trouble,        // anything else of driver or machine
+    lost,           // nothing was run: the worker's own canary failed, whatever came before has broken something
   };
   End end = End::trouble;
   std::string message;                // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"

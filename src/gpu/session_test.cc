@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "gpu/host_device.h"
+#include "gpu/worker/canary.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -115,6 +116,34 @@ TEST_F(SessionTest, EveryEndHasItsName) {
   EXPECT_EQ(faulted.end, Done::End::faulted);
   EXPECT_EQ(faulted.launch, 0u);
   EXPECT_NE(faulted.message.find("ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+TEST_F(SessionTest, TheModuleOfTheJobBeforeStaysWhereThatIsAsked) {
+  execute(device, job);
+  EXPECT_EQ(device.loads, 1);
+  job.keep_module = true;
+  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(device.loads, 1);
+}
+
+TEST(Canary, KnowsASaneDeviceFromABrokenOne) {
+  struct Broken : HostDevice {
+    bool forgets = false, miscounts = false;
+    Trouble copy(Address to, Address from, uint64_t bytes) override {
+      return HostDevice::copy(to, from, forgets ? bytes - 1 : bytes);
+    }
+    Trouble end_digest(uint64_t& sum) override {
+      auto why = HostDevice::end_digest(sum);
+      if (miscounts) ++sum;
+      return why;
+    }
+  } device;
+  EXPECT_FALSE(run_canary(device));
+  device.forgets = true;
+  EXPECT_TRUE(run_canary(device));
+  device.forgets = false, device.miscounts = true;
+  EXPECT_TRUE(run_canary(device));
+  EXPECT_TRUE(device.memory.empty());
 }
 
 }  // namespace

@@ -202,16 +202,31 @@ TEST_F(StopwatchTest, WritingBeyondABufferIsSeen) {
   EXPECT_TRUE(opened.looks[0][0].overruns.empty());
 }
 
-TEST_F(StopwatchTest, WhatDependsOnMemoryThatNobodyWroteIsNotRepeatable) {
+TEST_F(StopwatchTest, WhatDependsOnMemoryThatNobodyWroteIsSeen) {
   device.kernels["other"] = [](std::span<const uint8_t> parameters) {
     float old = y(parameters)[7];
     add_one(parameters);
     y(parameters)[7] = old;
     return Trouble();
   };
-  measure(0);
+  Measured measured = measure(1);
+  EXPECT_TRUE(opened.looks[1][0].poisoned);
+  EXPECT_TRUE(opened.looks[1][0].repeatable);
+  EXPECT_FALSE(opened.looks[0][0].poisoned);
+  EXPECT_TRUE(measured.mismatches.empty());  // always the same poison
+}
+
+TEST_F(StopwatchTest, WhatComesOutDifferentlyEachTimeIsNotHeldAgainstDigests) {
+  device.kernels["other"] = [this](std::span<const uint8_t> parameters) {
+    add_one(parameters);
+    y(parameters)[7] += static_cast<float>(++calls) * 1e-3f;
+    return Trouble();
+  };
+  Measured measured = measure(1);
   EXPECT_FALSE(opened.looks[1][0].repeatable);
   EXPECT_TRUE(opened.looks[0][0].repeatable);
+  EXPECT_TRUE(measured.mismatches.empty());
+  EXPECT_EQ(measured.checked, 24u * opened.batch + 1);  // the other arm's alone
 }
 
 // --- what goes wrong --------------------------------------------------------------------------------------------------------

@@ -149,7 +149,7 @@ std::vector<Overrun> read_overruns(Reader& in) {
 
 Done::End read_end(Reader& in) {
   auto end = in.number<uint8_t>();
-  if (end > static_cast<uint8_t>(Done::End::trouble)) in.fail();
+  if (end > static_cast<uint8_t>(Done::End::lost)) in.fail();
   return static_cast<Done::End>(end);
 }
 

@@ -113,8 +113,9 @@ base::Findings Worker::greet() {
 }
 
 template <class Answer>
-base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind answer_kind,
-                                 std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit) {
+base::Result<Answer> Worker::ask_once(Kind kind, const std::string& message, Kind answer_kind,
+                                      std::optional<Answer> (*decode)(std::string_view),
+                                      std::chrono::milliseconds limit) {
   if (!child_) {
     if (auto failed = greet(); !failed.empty()) return failed;
   }
@@ -123,7 +124,7 @@ base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind ans
   Talk talk = child_->write(frame(kind, message), deadline);
   if (talk == Talk::done) talk = read_frame(*child_, answer_kind, payload, deadline);
   std::optional<Answer> answer = talk == Talk::done ? decode(payload) : std::nullopt;
-  if (answer && answer->end != Done::End::faulted) return std::move(*answer);
+  if (answer && answer->end != Done::End::faulted && answer->end != Done::End::lost) return std::move(*answer);
   std::string ended = child_->stop(), errors = trimmed(child_->errors());
   child_.reset();  // the next job gets a new one
   contest_ = false;
@@ -134,6 +135,16 @@ base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind ans
   return finding(
       "GPU0005",
       fmt::format("the GPU worker ended without an answer ({}){}", ended, errors.empty() ? "" : ": " + errors), "");
+}
+
+template <class Answer>
+base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind answer_kind,
+                                 std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit) {
+  auto answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
+  if (answer && answer->end == Done::End::lost) answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
+  if (!answer || answer->end != Done::End::lost) return answer;
+  return finding("GPU0007", "the GPU fails its canary in a fresh worker too: " + answer->message,
+                 "the machine needs attention: look at nvidia-smi and dmesg");
 }
 
 base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {

@@ -44,10 +44,14 @@ class Worker : public Runner {
  private:
   explicit Worker(WorkerOptions options) : options_(std::move(options)) {}
   base::Findings greet();  // starts a process and reads its greeting
-  // Sends one frame and reads its answer; the worker is gone afterwards where this is an error, or the answer a fault.
+  // Sends one frame and reads its answer; the worker is gone afterwards where this is an error, or the answer a fault. A
+  // worker whose canary fails has been broken by an earlier job: a fresh one is asked. Error: GPU0007, its canary fails too.
   template <class Answer>
   base::Result<Answer> ask(Kind kind, const std::string& message, Kind answer_kind,
                            std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit);
+  template <class Answer>
+  base::Result<Answer> ask_once(Kind kind, const std::string& message, Kind answer_kind,
+                                std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit);
 
   WorkerOptions options_;
   std::unique_ptr<base::Child> child_;  // null: to be started

@@ -172,5 +172,24 @@ TEST_F(FarAway, PtxlabGpuSaysWhereTheWorkerIsThatNobodyNames) {
   EXPECT_EQ(wrong.findings()[0].code, "GPU0020");
 }
 
+// A worker that lost its canary is replaced and the job asked again, once.
+TEST(Worker, ALostCanaryIsNoJobsFault) {
+  Player lost({greeting(), answer(Done::End::lost)}, "sleep 30");
+  auto worker = Worker::start(lost.options);
+  ASSERT_TRUE(worker);
+  auto done = (*worker)->run({}, 2s);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.findings()[0].code, "GPU0007");
+}
+
+TEST(Worker, WithoutAContestNothingIsMeasured) {
+  Player player({greeting()}, "sleep 30");
+  auto worker = Worker::start(player.options);
+  ASSERT_TRUE(worker);
+  auto measured = (*worker)->measure({}, 1s);
+  ASSERT_FALSE(measured);
+  EXPECT_EQ(measured.findings()[0].code, "GPU0006");
+}
+
 }  // namespace
 }  // namespace ptxlab::gpu

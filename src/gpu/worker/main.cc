@@ -12,6 +12,7 @@
 #include "gpu/contest.h"
 #include "gpu/protocol.h"
 #include "gpu/worker/abandoned.h"
+#include "gpu/worker/canary.h"
 #include "gpu/worker/session.h"
 #include "gpu/worker/stopwatch.h"
 
@@ -84,16 +85,34 @@ class Worker {
   static bool answer(std::optional<Request> request, Kind kind, const Serve& serve, bool& lost) {
     if (!request) return false;
     auto answered = serve(*request);
-    lost = !write_all(frame(kind, encode(answered))) || answered.end == Done::End::faulted;
+    lost = !write_all(frame(kind, encode(answered))) || answered.end == Done::End::faulted ||
+           answered.end == Done::End::lost;
     return true;
   }
 
-  Done run(const Job& job) {
+  // Before anything new is begun.
+  template <class Answer>
+  bool sings(Answer& answer) {
+    auto why = run_canary(device_);
+    if (!why) return true;
+    answer.end = Done::End::lost;
+    answer.message = *why;
+    return false;
+  }
+
+  Done run(Job& job) {
     stopwatch_.reset();
-    return execute(device_, job);
+    Done done;
+    if (!sings(done)) return done;
+    job.keep_module = job.keep_module && job.code == loaded_;
+    done = execute(device_, job);
+    loaded_ = done.end == Done::End::refused ? "" : std::move(job.code);
+    return done;
   }
   Opened open(Contest& contest) {
     stopwatch_.reset();
+    loaded_.clear();
+    if (Opened lost; !sings(lost)) return lost;
     stopwatch_.emplace(device_, std::move(contest));
     Opened opened = stopwatch_->open();
     if (opened.end != Done::End::executed && opened.end != Done::End::faulted) stopwatch_.reset();
@@ -108,6 +127,7 @@ class Worker {
 
   Device& device_;
   std::optional<Stopwatch> stopwatch_;
+  std::string loaded_;  // the code of the module that the last job left; empty: none
 };
 
 }  // namespace

@@ -29,7 +29,8 @@ class Session {
   }
 
   Done run() {
-    if (auto why = device_.load(Arm::a, job_.code)) return ended(Done::End::refused, *why);
+    if (auto why = job_.keep_module ? std::nullopt : device_.load(Arm::a, job_.code))
+      return ended(Done::End::refused, *why);
     for (const auto& buffer : job_.plan.buffers) {
       Address at = 0;
       if (auto why = device_.allocate(size_of(buffer), at)) return ended(Done::End::out_of_memory, *why);

@@ -4,7 +4,7 @@
 
 namespace ptxlab::gpu {
 
-// Leaves nothing allocated. After Done::End::faulted the device is lost, and the process should end.
+// Leaves nothing allocated but the module. After Done::End::faulted the device is lost, and the process should end.
 Done execute(Device& device, const Job& job);
 
 }  // namespace ptxlab::gpu
