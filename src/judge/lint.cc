@@ -123,20 +123,25 @@ class Linter {
          "a more exact baseline, or more terms in the tolerance, with the reason");
   }
 
+  // Of the elements of one case, or, where there is one alone, from case to case.
   void constant_outputs() {
     for (const auto& answer : prepared_.cases.front().answers) {
-      bool varies = std::any_of(runs_.begin(), runs_.end(), [&](const CaseRun& one) {
-        const task::View view = task::output_view(task_, answer.output);
+      const task::View view = task::output_view(task_, answer.output);
+      const auto width = static_cast<size_t>(isa::bytes_of(view.type));
+      bool varies = false, single = true;
+      std::set<std::vector<uint8_t>> seen;
+      for (const CaseRun& one : runs_) {
         const auto bytes = task::gather(view, one.outputs[answer.buffer]);
-        size_t width = static_cast<size_t>(isa::bytes_of(view.type));
-        return bytes.size() > width &&
-               !std::equal(bytes.begin() + static_cast<ptrdiff_t>(width), bytes.end(), bytes.begin());
-      });
-      if (varies) {
+        single = single && bytes.size() == width;
+        varies = varies || (bytes.size() > width &&
+                            !std::equal(bytes.begin() + static_cast<ptrdiff_t>(width), bytes.end(), bytes.begin()));
+        if (single) seen.insert(bytes);
+      }
+      if (varies || (single && seen.size() > 1)) {
         row(Result::ok, "output " + answer.output, "varies");
       } else {
         fail("LINT0006", "output " + answer.output, "has the same value everywhere in every case",
-             "sizes and fills that tell elements apart");
+             single ? "inputs that lead to another value" : "sizes and fills that tell elements apart");
       }
     }
   }
@@ -228,6 +233,20 @@ class Linter {
   }
 
   // Places of one mutant in order, until one is caught: a place may be harmless, all of them may not.
+  // The lines of the entries that the plan launches and of what they may call. Nothing shows a fault elsewhere.
+  std::set<uint32_t> launched_lines() const {
+    std::set<uint32_t> lines;
+    for (const CaseRun& one : runs_) {
+      for (const auto& counts : one.profile.functions) {
+        const ptx::Function* function = baseline_.module.function(counts.function);
+        if (!function) continue;
+        for (const ptx::Statement& statement : function->body)
+          if (const ptx::Instruction* instruction = statement.instruction()) lines.insert(instruction->line);
+      }
+    }
+    return lines;
+  }
+
   void ptx_mutants() {
     const auto& mutants = task::ptx_mutants();
     struct Made {
@@ -235,9 +254,11 @@ class Linter {
       std::string caught;
     };
     std::vector<Made> made(mutants.size());
+    const std::set<uint32_t> lines = launched_lines();
     base::parallel_for(mutants.size(), options_.threads, [&](size_t m) {
       if (task_.mutant_skips.count(mutants[m].name)) return;
       for (const auto& planted : mutants[m].apply(baseline_.module)) {
+        if (!lines.count(planted.line)) continue;
         auto checked = ptx::check(planted.text, baseline_.ptx_file);
         if (!checked.ok()) continue;
         ++made[m].tried;

@@ -5,8 +5,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 
+#include "base/file.h"
 namespace ptxlab::judge {
 namespace {
 
@@ -61,6 +63,52 @@ TEST(Lint, AnInputThatDoesNotMatterIsNamed) {
   task.arguments.push_back(unused);
   auto report = lint(task, {});
   EXPECT_TRUE(has(report, "LINT0002")) << text(report);
+}
+
+TEST(Lint, AnOutputOfOneElementVariesFromCaseToCase) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate = {task.emulate.at(0)};
+  ASSERT_EQ(task.emulate[0].begin()->second, 1);
+  task.random_count = 0;
+  EXPECT_FALSE(has(lint(task, {}), "LINT0006"));
+  for (auto& argument : task.arguments) {  // the sum of two constants
+    argument.special.clear();
+    argument.fills = {{"constant", {launch::Expression::constant(1)}, "", {}}};
+  }
+  EXPECT_TRUE(has(lint(task, {}), "LINT0006")) << text(lint(task, {}));
+}
+
+TEST(Lint, NobodyHasToCatchAFaultInAKernelThatIsNotLaunched) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate.resize(3);
+  task.random_count = 0;
+  base::TemporaryFolder folder("ptxlab-lint-test");
+  auto ptx = base::read_file(*task.ptx);
+  ASSERT_TRUE(ptx);
+  task.ptx = folder.path() / "two.ptx";
+  std::ofstream(*task.ptx) << *ptx << R"(
+.visible .entry other(.param .u64 y, .param .u32 n)
+{
+  .reg .pred %p<2>;
+  .reg .b32 %r<3>;
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [y];
+  ld.param.u32 %r1, [n];
+  mov.u32 %r2, 0;
+AGAIN:
+  st.global.u32 [%rd1], %r2;
+  add.u64 %rd1, %rd1, 4;
+  add.s32 %r2, %r2, 1;
+  setp.lt.s32 %p1, %r2, %r1;
+  @%p1 bra AGAIN;
+  ret;
+}
+)";
+  const auto report = lint(task, {});
+  EXPECT_NE(text(report).find("mutant last_term_dropped   skipped  nothing here can have this fault"),
+            std::string::npos)
+      << text(report);
+  EXPECT_FALSE(has(report, "LINT0003")) << text(report);
 }
 
 }  // namespace
