@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "cli/commands.h"
 #include "cli/files.h"
+#include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "judge/judge.h"
 
@@ -17,7 +18,7 @@ namespace ptxlab::cli {
 namespace {
 
 struct Request {
-  std::string classes = "5,20,100,1000", pool, label = "hot", out;
+  std::string classes = "5,20,100,1000", pool, label = "hot", out, gpu;
   uint64_t seconds = 0, comparisons = 1500, seed = 1;
   bool selftest = false;
 };
@@ -50,6 +51,7 @@ std::optional<int> parse(Request& request, Words words) {
                 "What state the GPU is in: the groups are kept apart, and must agree (hot)");
   options.value("--pool", "FILE", request.pool, "Add to what an earlier run has written");
   options.value("--out", "FILE", request.out, "Where to write (calibration-GPU.json in ptxlab's data folder)");
+  options.value("--gpu", "WHERE", request.gpu, kGpuHelp);
   options.value("--seed", "N", request.seed, "Draws orders and buffers");
   options.flag("--selftest", request.selftest, "A few comparisons of each class; nothing is written");
   return options.parse(words);
@@ -96,7 +98,12 @@ int calibrate(Words words) {
     pooled = std::move(*read);
   }
   auto parts = judge::installed_parts();
-  auto runner = parts.gpu();
+  auto gpus = choose_gpus(request.gpu);
+  if (!gpus) return refuse_gpu(gpus.findings());
+  if (gpus->size() != 1)
+    return refuse("CLI0074", fmt::format("--gpu {}: one GPU is calibrated at a time", request.gpu),
+                  "such as --gpu 0; --gpu none leaves nothing to calibrate");
+  auto runner = gpus->front()();
   if (!runner) return refuse(runner.findings(), kExitInfrastructure);
   if (!pooled.gpu.empty() && pooled.gpu != (*runner)->hello().device)
     return refuse("CLI0073",
