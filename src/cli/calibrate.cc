@@ -1,6 +1,5 @@
 // ptxlab calibrate: measures how far apart identical kernels look on this GPU, and writes it down for the time gate.
 #include "judge/calibrate.h"
-#include "cli/gpu_option.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,12 +18,7 @@ namespace ptxlab::cli {
 namespace {
 
 struct Request {
-<<<<<<< HEAD
   std::string classes = "5,20,100,1000", pool, label = "hot", out, gpu;
-=======
-  std::string gpu;
-  std::string classes = "5,20,100,1000", pool, label = "hot", out;
->>>>>>> d180f0f (ptxlab calibrate takes --gpu)
   uint64_t seconds = 0, comparisons = 1500, seed = 1;
   bool selftest = false;
 };
@@ -59,7 +53,6 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--out", "FILE", request.out, "Where to write (calibration-GPU.json in ptxlab's data folder)");
   options.value("--gpu", "WHERE", request.gpu, kGpuHelp);
   options.value("--seed", "N", request.seed, "Draws orders and buffers");
-  options.value("--gpu", "PLACE", request.gpu, "Which. " + kGpuHelp);
   options.flag("--selftest", request.selftest, "A few comparisons of each class; nothing is written");
   return options.parse(words);
 }
@@ -104,7 +97,6 @@ int calibrate(Words words) {
     if (!read) return refuse(read.findings());
     pooled = std::move(*read);
   }
-<<<<<<< HEAD
   auto parts = judge::installed_parts();
   auto gpus = choose_gpus(request.gpu);
   if (!gpus) return refuse_gpu(gpus.findings());
@@ -113,15 +105,11 @@ int calibrate(Words words) {
                   "such as --gpu 0; --gpu none leaves nothing to calibrate");
   auto runner = gpus->front()();
   if (!runner) return refuse(runner.findings(), kExitInfrastructure);
-=======
-  auto runner = choose_gpu(request.gpu);
-  if (!runner) return refuse_gpu(runner.findings());
->>>>>>> d180f0f (ptxlab calibrate takes --gpu)
   if (!pooled.gpu.empty() && pooled.gpu != (*runner)->hello().device)
     return refuse("CLI0073",
                   fmt::format("{} is of {}, and this is {}", request.pool, pooled.gpu, (*runner)->hello().device),
                   "runs of one GPU are pooled, never of two");
-  auto made = judge::calibrate(**runner, judge::installed_assemblers(), options);
+  auto made = judge::calibrate(**runner, parts.assemblers, options);
   if (!made) return refuse(made.findings(), kExitInfrastructure);
   print_findings(made->findings, "");
   int code = base::has_error(made->findings) ? kExitInfrastructure : kExitDone;

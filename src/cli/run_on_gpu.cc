@@ -63,6 +63,7 @@ base::Result<GpuRun> run_on_gpu(gpu::Runner& worker, const ptx::Module& module, 
                                      "run it with --engine simt: the checkers name the line"));
       break;
     case gpu::Done::End::out_of_memory:
+    case gpu::Done::End::lost:
     case gpu::Done::End::trouble: return finding("GPU0005", "the GPU worker could not run it: " + run.done.message, "");
   }
   for (const auto& overrun : run.done.overruns) {

@@ -38,11 +38,12 @@ void must(const Trouble& trouble, Done::End end, Arm arm = Arm::a) {
   if (trouble) throw Failure{end, arm, *trouble};
 }
 
-// Pairs an epoch for kernels of this time: a short comparison costs a tenth of a second, a long one not many.
+// Pairs an epoch for kernels of this time: measured on an H200, more of them made no interval narrower that mattered
+// (docs/measuring.md), and a comparison stays under half a second.
 uint32_t pairs_for(double microseconds) {
-  if (microseconds <= 300) return 24;
-  if (microseconds <= 700) return 8;
-  return microseconds <= 20'000 ? 4 : 2;
+  if (microseconds <= 300) return 12;
+  if (microseconds <= 700) return 6;
+  return microseconds <= 20'000 ? 3 : 2;
 }
 
 double median(std::vector<double> values) {
