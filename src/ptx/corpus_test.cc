@@ -63,6 +63,9 @@ TEST(Corpus, AcceptedAndReadBack) {
     std::string text = read(path);
     Checked checked = check(text, path.filename().string());
     EXPECT_TRUE(checked.ok()) << base::render(checked.findings, text);
+    for (const auto& finding : checked.findings)  // a compiler's scratch pointers are not the author's mistake
+      EXPECT_FALSE(path.parent_path().filename() == "triton" && finding.code == "PTX0701")
+          << base::render(finding, text);
     for (const auto& function : checked.module.functions)
       for (const auto& statement : function.body)
         if (auto* instruction = statement.instruction();

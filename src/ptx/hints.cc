@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <unordered_set>
 
@@ -152,7 +153,7 @@ void vector_places(const Function& function, Report& report) {
   }
 }
 
-void unused_parameters(const Function& function, Report& report) {
+std::vector<bool> used_parameters(const Function& function) {
   std::vector<bool> used(function.parameters.size());
   for (const Statement& statement : function.body) {
     const Instruction* instruction = statement.instruction();
@@ -162,7 +163,13 @@ void unused_parameters(const Function& function, Report& report) {
         used[operand.symbol.index] = true;
     });
   }
-  for (size_t i = 0; i < used.size(); ++i) {
+  return used;
+}
+
+void unused_parameters(const Function& function, Report& report) {
+  const std::vector<bool> used = used_parameters(function);
+  const size_t own = used.size() - hidden_parameters(function);
+  for (size_t i = 0; i < own; ++i) {
     if (used[i]) continue;
     report.warning(Code::unused_parameter, function.parameters[i].span,
                    fmt::format("nothing reads the parameter {}", quoted(function.parameters[i].name)),
@@ -171,6 +178,23 @@ void unused_parameters(const Function& function, Report& report) {
 }
 
 }  // namespace
+
+// Its names are numbers, the element's alignment is unknown, and at most two follow each other at the end (Triton 3.6: global
+// scratch and the profiler's), behind at least one that is read.
+size_t hidden_parameters(const Function& entry) {
+  constexpr size_t kMost = 2;
+  const std::vector<bool> used = used_parameters(entry);
+  size_t count = 0;
+  while (count < std::min(kMost, used.size())) {
+    const size_t at = used.size() - 1 - count;
+    const Variable& last = entry.parameters[at];
+    const bool scratch = last.ptr_space == isa::Space::global && last.ptr_align <= 1 && isa::bits_of(last.type) == 64 &&
+                         last.name == fmt::format("{}_param_{}", entry.name, at);
+    if (!scratch || used[at]) break;
+    ++count;
+  }
+  return std::find(used.begin(), used.end(), true) == used.end() ? 0 : count;
+}
 
 void add_hints(const Module& module, Report& report) {
   std::vector<Use> variables(module.variables.size());

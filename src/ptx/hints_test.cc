@@ -64,5 +64,28 @@ TEST(VectorPlace, IsBeforeTheType) {
     EXPECT_EQ(codes(body), "") << body;
 }
 
+// As Triton declares a kernel: two pointers of its own at the end, and one before them that the author forgot.
+TEST(UnusedParameters, ACompilersOwnAreNotMeant) {
+  const auto said = [](const std::string& parameters, const std::string& body) {
+    auto checked = check(".version 8.3\n.target sm_80\n.address_size 64\n.visible .entry k(" + parameters +
+                             ") {\n.reg .b64 %d<4>;\n" + body + "\nret;\n}\n",
+                         "t.ptx");
+    std::string all;
+    for (const auto& finding : checked.findings) all += finding.code + " " + finding.message + ";";
+    return all;
+  };
+  const std::string pointer = ".param .u64 .ptr .global .align 1 k_param_";
+  const std::string own = pointer + "0, " + pointer + "1";
+  EXPECT_EQ(said(own + ", " + pointer + "2", "ld.param.u64 %d1, [k_param_0];"), "");
+  EXPECT_EQ(said(own, "ld.param.u64 %d1, [k_param_0];"), "");
+  EXPECT_EQ(said(own + ", " + pointer + "2, " + pointer + "3", "ld.param.u64 %d1, [k_param_0];"),
+            "PTX0701 nothing reads the parameter 'k_param_1';");
+  // Not the last, not a pointer to global memory, a name of the author's, and nothing read at all.
+  EXPECT_NE(said(own + ", " + pointer + "2", "ld.param.u64 %d1, [k_param_2];"), "");
+  EXPECT_NE(said(own.substr(0, own.find(',')) + ", .param .u64 k_param_1", "ld.param.u64 %d1, [k_param_0];"), "");
+  EXPECT_NE(said(pointer + "0, .param .u64 .ptr .global .align 1 y", "ld.param.u64 %d1, [k_param_0];"), "");
+  EXPECT_NE(said(own, ""), "");
+}
+
 }  // namespace
 }  // namespace ptxlab::ptx

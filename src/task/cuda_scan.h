@@ -16,6 +16,8 @@ struct CudaParameter {
   int pointers = 0;  // how many * (or []) there are
   bool constant = false;               // const float*: what is pointed to is not written
   bool read = false, written = false;  // uses of its elements in the body
+  bool hidden = false;                 // a compiler's own, which its launcher leaves null
+  bool guessed = false;                // its type is a guess
   bool passed_on = false;              // used as a whole: copied to another pointer, handed to a function
 };
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "ptx/hints.h"
 #include "task/cuda_declarations.h"
 #include "task/cuda_scan.h"
 #include "task/cuda_types.h"
@@ -266,6 +267,14 @@ std::vector<std::string> Drafter::dims(const std::vector<std::string>& host, con
     values.push_back(std::move(*value));
   }
   while (values.size() > 1 && values.back() == "1") values.pop_back();
+  if (const ptx::Function* entry = compiled_ ? compiled_->entry(result.entry) : nullptr;
+      values.empty() && entry && what == std::string_view("block")) {
+    const std::vector<uint32_t> required = entry->directive(".reqntid"), most = entry->directive(".maxntid");
+    for (uint32_t number : required.empty() ? most : required) values.push_back(std::to_string(number));
+    while (values.size() > 1 && values.back() == "1") values.pop_back();
+    if (required.empty() && !most.empty())
+      remark(result, fmt::format("no launch of `{}` was found: its block is all that .maxntid allows", result.entry));
+  }
   if (values.empty()) {
     remark(result, fmt::format("no launch of `{}` was found: its {} is a guess", result.entry, what));
     values.push_back(guess);
@@ -340,6 +349,7 @@ base::Result<Draft> draft_from_ptx(const std::filesystem::path& kernel, const pt
     entry.name = function.name;
     const std::vector<CudaParameter> named = parameters_of_mangled(function.name);
     const std::vector<PtxUse> uses = uses_of_parameters(function);
+    const size_t own = function.parameters.size() - ptx::hidden_parameters(function);
     for (size_t i = 0; i < function.parameters.size(); ++i) {
       const ptx::Variable& variable = function.parameters[i];
       CudaParameter parameter;
@@ -348,10 +358,12 @@ base::Result<Draft> draft_from_ptx(const std::filesystem::path& kernel, const pt
       } else {
         // Without a mangled name what is used as an address is one, and its accesses tell the element.
         const bool wide = variable.dims.empty() && isa::bits_of(variable.type) == 64 && !isa::is_float(variable.type);
-        parameter.pointers = wide && uses[i].address ? 1 : 0;
-        parameter.type = parameter.pointers == 0 ? "" : element_word(uses[i].element);
+        parameter.pointers = wide && (uses[i].address || variable.ptr_space) ? 1 : 0;
+        parameter.guessed = !isa::is_float(uses[i].element) && !isa::is_integer(uses[i].element);
+        if (parameter.pointers > 0) parameter.type = element_word(usual_meaning(uses[i].element));
       }
       parameter.name = fmt::format("p{}", i);
+      parameter.hidden = i >= own;
       parameter.read = uses[i].read;
       parameter.written = uses[i].written;
       entry.parameters.push_back(std::move(parameter));

@@ -139,6 +139,7 @@ void Drafter::symbols() {
 std::string Drafter::argument(const CudaKernel& kernel, size_t i, const CudaLaunch& launch) {
   const CudaParameter& parameter = kernel.parameters[i];
   const std::string host = i < launch.arguments.size() ? launch.arguments[i] : "";
+  if (parameter.hidden) return "null";
   if (parameter.pointers > 0) {
     const std::string name = pointer(parameter, i, host);
     if (!kernel_params_.count(name))
@@ -323,6 +324,9 @@ std::string Drafter::pointer(const CudaParameter& parameter, size_t i, const std
   if (type.empty() && fields == declared_.structs.end())
     note(buffer,
          fmt::format("the element type `{}` of `{}` is not known here: f32 is a guess", parameter.type, buffer.name));
+  if (parameter.guessed)
+    note(buffer,
+         fmt::format("what `{}` holds is not told by the compiled kernel: {} is a guess", buffer.name, buffer.type));
   buffer.kind = parameter.constant || (parameter.read && !parameter.written && !parameter.passed_on) ? "in"
                 : parameter.written && parameter.read                                                ? "inout"
                                                                                                      : "out";

@@ -376,6 +376,28 @@ TEST(DraftStyles, FromPtxAloneByTheMangledName) {
   EXPECT_TRUE(has(draft->task, "offsets")) << draft->task;
 }
 
+TEST(DraftStyles, FromTritonsPtx) {
+  const auto drafted = [](const std::string& name) {
+    const auto text = base::read_file(std::string(PTXLAB_SOURCE_DIR) + "/tests/corpus/triton/" + name);
+    EXPECT_TRUE(text.ok());
+    const ptx::Checked checked = ptx::check(*text, "k.ptx");
+    auto draft = draft_from_ptx("k.ptx", checked.module);
+    EXPECT_TRUE(draft.ok());
+    return *draft;
+  };
+  // The block is what .reqntid demands, elements are what is computed with them, the scratch pointers stay null.
+  const Draft sum = drafted("vector_add.triton_3.6.sm_90.ptx");
+  EXPECT_TRUE(has(sum.plan, "block = [\"128\"]")) << sum.plan;
+  EXPECT_TRUE(has(sum.plan, "args = [\"p0\", \"p1\", \"p2\", \"p3\", \"null\", \"null\"]")) << sum.plan;
+  EXPECT_TRUE(has(sum.task, "params = [\"p3\"]")) << sum.task;
+  EXPECT_TRUE(has(sum.task, "{ name = \"p1\", kind = \"in\", type = \"f32\"")) << sum.task;
+  EXPECT_TRUE(has(sum.task, "{ name = \"p2\", kind = \"out\", type = \"f32\"")) << sum.task;
+  for (const std::string& line : sum.open) EXPECT_FALSE(has(line, "block") || has(line, "what `")) << line;
+  const Draft product = drafted("matmul.triton_3.6.sm_80.ptx");
+  EXPECT_TRUE(has(product.task, "{ name = \"p0\", kind = \"in\", type = \"f16\"")) << product.task;
+  EXPECT_TRUE(has(product.plan, "\"null\", \"null\"]")) << product.plan;
+}
+
 TEST(CudaDeclarations, AnythingEnds) {
   for (const char* text : {"struct", "struct A", "struct A {", "struct A { int", "struct A { int x[",
                            "typedef struct {", "__constant__", "__constant__ float c[", "cudaMemcpyToSymbol(",

@@ -71,4 +71,15 @@ std::string element_word(isa::Type type) {
   }
 }
 
+isa::Type usual_meaning(isa::Type type) {
+  if (type == isa::Type::none) return isa::Type::f32;
+  if (isa::info(type).kind != isa::Kind::bits) return type;
+  switch (isa::bits_of(type)) {
+    case 8: return isa::Type::u8;
+    case 16: return isa::Type::f16;
+    case 64: return isa::Type::f64;
+    default: return isa::Type::f32;
+  }
+}
+
 }  // namespace ptxlab::task

@@ -36,6 +36,8 @@ class Uses {
     for (const ptx::Statement& statement : entry_.body)
       if (const ptx::Instruction* instruction = statement.instruction()) note(*instruction);
     judge_pairs();
+    for (const ptx::Statement& statement : entry_.body)
+      if (const ptx::Instruction* instruction = statement.instruction()) tell_bits(*instruction);
     return std::move(uses_);
   }
 
@@ -94,6 +96,8 @@ class Uses {
   }
 
   void note(const ptx::Instruction& in) {
+    for (const Operand& operand : in.operands)
+      if (auto parameter = parameter_of(operand)) uses_[*parameter].named = true;
     if (in.words.empty() || in.operands.empty()) return;
     const std::string& opcode = in.words[0];
     if (opcode == "setp" && in.operands.size() == 3) {
@@ -113,11 +117,37 @@ class Uses {
       use.read |= load || atomic;
       use.written |= store || atomic;
       element(in, use);
+      // A store's value, or what a load brings.
+      for (size_t i = 0; i < in.operands.size() && !atomic; ++i)
+        if (i != address)
+          each_register(in.operands[i], [&](uint32_t reg) { (load ? carriers_ : stored_)[reg].insert(parameter); });
       if (load) pair(in.operands[address], parameter);
     }
     for (uint32_t from : source.loaded)
       for (uint32_t to : source.based)
         if (from != to) uses_[from].indexes.insert(to);
+  }
+
+  // What ld.b32 brings and st.b32 takes is told by the arithmetic around it.
+  void tell_bits(const ptx::Instruction& in) {
+    if (!in.form.row || in.operands.size() < 2) return;
+    const std::string& opcode = in.words[0];
+    if (opcode == "ld" || opcode == "st" || opcode == "mma" || opcode == "wmma" || opcode == "atom") return;
+    std::vector<isa::Type> types;
+    for (const std::string& word : in.words)
+      if (auto type = isa::type_named(std::string_view(word).substr(word.empty() ? 0 : 1))) types.push_back(*type);
+    if (types.empty()) return;
+    for (size_t i = 1; i < in.operands.size(); ++i)
+      each_register(in.operands[i], [&](uint32_t reg) { tell(carriers_[reg], types.back()); });
+    each_register(in.operands[0], [&](uint32_t reg) { tell(stored_[reg], types.front()); });
+  }
+  void tell(const Set& parameters, isa::Type type) {
+    if (!isa::is_float(type) && !isa::is_integer(type)) return;
+    for (uint32_t parameter : parameters) {
+      isa::Type& element = uses_[parameter].element;
+      const bool bits = isa::info(element).kind == isa::Kind::bits;
+      if (bits && isa::bits_of(type) == isa::bits_of(element)) element = isa::info(type).element;
+    }
   }
 
   static bool sources_of_constant(const Operand& operand) {
@@ -159,6 +189,7 @@ class Uses {
   std::vector<Source> sources_;
   std::vector<PtxUse> uses_;
   std::map<std::pair<uint32_t, uint32_t>, std::set<int64_t>> offsets_;
+  std::map<uint32_t, Set> carriers_, stored_;  // registers that loads fill and stores empty: through which parameters
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ struct PtxUse {
   bool address = false;                // memory is reached by way of it at all
   std::set<uint32_t> indexes;          // parameters whose memory is reached at offsets that come from this one's values
   bool neighbours = false;             // its elements are loaded in pairs, i and i + 1: running sums
-  isa::Type element = isa::Type::none;  // of the accesses through it, where all agree
+  isa::Type element = isa::Type::none;  // of the accesses through it, where all agree; bits where nothing says more
+  bool named = false;                   // some instruction names the parameter
   bool null_checked = false;            // the pointer itself is compared
 };
 
