@@ -184,6 +184,13 @@ std::string Drafter::scalar_type(const CudaKernel& kernel, size_t i) const {
   return std::string(isa::name_of(entry->parameters[i].type));
 }
 
+bool Drafter::from_source() const { return file_.extension() != ".ptx"; }
+
+std::string Drafter::no_launch(const std::string& entry) const {
+  return from_source() ? fmt::format("no launch of `{}` was found", entry)
+                       : fmt::format("how `{}` is launched is not in the PTX", entry);
+}
+
 void Drafter::bind_template(const CudaKernel& kernel, const CudaLaunch& launch) {
   template_types_.clear();
   for (size_t i = 0; i < std::min(kernel.template_parameters.size(), launch.template_arguments.size()); ++i)
@@ -247,6 +254,12 @@ void Drafter::compiled_remarks(const CudaKernel& kernel, const CudaLaunch& launc
     return remark(
         result,
         fmt::format("the compiled PTX has no single entry `{}`: it is not instantiated, or overloaded", kernel.name));
+  const bool called = !launch.block.empty();
+  for (const ptx::Variable& variable : compiled_->variables) {
+    if (called || variable.space != isa::Space::shared || variable.linkage != ptx::Linkage::external) continue;
+    remark(result,
+           fmt::format("`{}` is shared memory whose bytes the launch gives: write them as `shared`", variable.name));
+  }
   if (entry->parameters.size() != kernel.parameters.size())
     remark(result, fmt::format("`{}` has {} parameters in the PTX and {} in the source", kernel.name,
                                entry->parameters.size(), kernel.parameters.size()));
@@ -273,10 +286,10 @@ std::vector<std::string> Drafter::dims(const std::vector<std::string>& host, con
     for (uint32_t number : required.empty() ? most : required) values.push_back(std::to_string(number));
     while (values.size() > 1 && values.back() == "1") values.pop_back();
     if (required.empty() && !most.empty())
-      remark(result, fmt::format("no launch of `{}` was found: its block is all that .maxntid allows", result.entry));
+      remark(result, fmt::format("{}: its block is all that .maxntid allows", no_launch(result.entry)));
   }
   if (values.empty()) {
-    remark(result, fmt::format("no launch of `{}` was found: its {} is a guess", result.entry, what));
+    remark(result, fmt::format("{}: its {} is a guess", no_launch(result.entry), what));
     values.push_back(guess);
   }
   return values;
@@ -294,7 +307,8 @@ Draft Drafter::finish() {
     if (guess.size() > 2) guess.resize(2);
     guess.insert(guess.end(), argument.shape.begin(), argument.shape.end());
     argument.shape = std::move(guess);
-    note(argument, fmt::format("no cudaMalloc of `{}` was found: its shape is a guess", argument.name));
+    note(argument, from_source() ? fmt::format("no cudaMalloc of `{}` was found: its shape is a guess", argument.name)
+                                 : fmt::format("the shape of `{}` is a guess", argument.name));
   }
   if (params_.empty()) open("no integer parameter was found that could be a size");
   const bool output = std::any_of(arguments_.begin(), arguments_.end(), [](const DraftArgument& argument) {

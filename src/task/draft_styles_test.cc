@@ -396,6 +396,8 @@ TEST(DraftStyles, FromTritonsPtx) {
   const Draft product = drafted("matmul.triton_3.6.sm_80.ptx");
   EXPECT_TRUE(has(product.task, "{ name = \"p0\", kind = \"in\", type = \"f16\"")) << product.task;
   EXPECT_TRUE(has(product.plan, "\"null\", \"null\"]")) << product.plan;
+  EXPECT_TRUE(has(product.plan, "`global_smem` is shared memory whose bytes the launch gives")) << product.plan;
+  EXPECT_FALSE(has(product.task + product.plan, "cudaMalloc")) << product.task;
 }
 
 TEST(CudaDeclarations, AnythingEnds) {

@@ -151,8 +151,9 @@ std::string task_text(const DraftParts& parts) {
 }
 
 std::string plan_text(const DraftParts& parts) {
-  std::string text = fmt::format("# A draft, made from the launches in {}.\nschema = \"ptxlab.plan/1\"\n",
-                                 parts.file.filename().string());
+  std::string text =
+      fmt::format("# A draft, made from {}{}.\nschema = \"ptxlab.plan/1\"\n",
+                  parts.file.extension() == ".ptx" ? "" : "the launches in ", parts.file.filename().string());
   if (!parts.symbols.empty()) {
     text += "symbol = [\n";
     for (const auto& [variable, from] : parts.symbols)

@@ -40,6 +40,8 @@ class Drafter {
   // Integer scalars are what sizes are called by.
   void integers(const CudaLaunch& launch);
   const ptx::Function* entry_of(const CudaKernel& kernel) const;
+  bool from_source() const;  // else from PTX alone, which knows no host
+  std::string no_launch(const std::string& entry) const;
   // A scalar's type by its name, else by its .param.
   std::string scalar_type(const CudaKernel& kernel, size_t i) const;
   // What T of a template stands for in this launch.
