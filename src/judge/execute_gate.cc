@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "judge/judge_finding.h"
+#include "judge/second_opinion.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -37,17 +40,22 @@ class Gate {
     const toolchain::Tool* ptxas = input_.assemblers.taking(input_.module.version);
     code_ = std::string(input_.ptx);
     if (!ptxas) return true;
-    toolchain::AssembleOptions how;
-    how.target = target_on_gpu(input_.module.target, input_.runner.hello().sm);
-    auto assembled = toolchain::assemble(*ptxas, input_.ptx, input_.file, how);
+    how_.target = target_on_gpu(input_.module.target, input_.runner.hello().sm);
+    auto assembled = toolchain::assemble(*ptxas, input_.ptx, input_.file, how_);
     if (assembled) {
       code_ = std::move(assembled->cubin);
+      assembler_ = fmt::format("ptxas {} -O{}", ptxas->version, how_.optimise);
       return true;
     }
     result_.status = GateStatus::skipped;
     result_.reason = fmt::format("it does not assemble for the {} that is here ({}): {}", input_.runner.hello().device,
-                                 how.target.name(), assembled.findings().front().message);
+                                 how_.target.name(), assembled.findings().front().message);
     return false;
+  }
+
+  bool keeps_state() const {
+    const auto& allow = input_.prepared.task.allow;
+    return std::find(allow.begin(), allow.end(), "state") != allow.end();
   }
 
   gpu::Job job_of(size_t i, uint8_t poison) const {
@@ -55,6 +63,7 @@ class Gate {
     job.code = code_;
     job.plan = input_.plans[i];
     job.poison = poison;
+    job.keep_module = poison != kPoisons[0] && !keeps_state();
     const auto& inputs = input_.prepared.cases[i].data.inputs;
     for (size_t b = 0; b < job.plan.buffers.size(); ++b) {
       job.contents.emplace_back();
@@ -105,11 +114,52 @@ class Gate {
       if (!stayed_inside(*done, job, i)) return;
       CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*done, job, i));
       if (verdict.right) continue;
+      if (job.keep_module) verdict.summary += ", at a second launch of the same module and on another poison";
+      if (blames_assembler(job, *done, i, verdict.summary)) return;
       ++wrong_;
       result_.findings.insert(result_.findings.end(), verdict.findings.begin(), verdict.findings.end());
       if (first_wrong_.empty()) first_wrong_ = fmt::format("{}: {}", label(i), verdict.summary);
       return;
     }
+  }
+
+  // True where the engine was right and another assembly of the text is right too: nothing is held against the candidate then.
+  bool blames_assembler(const gpu::Job& job, const gpu::Done& done, size_t i, const std::string& summary) {
+    if (!input_.right_on_engine || assembler_.empty()) return false;
+    // Both executions, as here: what is right at the first launch only is no better by another assembler.
+    auto is_right = [&](const std::string& cubin) -> std::optional<bool> {
+      for (uint8_t poison : kPoisons) {
+        gpu::Job again = job_of(i, poison);
+        again.code = cubin;
+        auto other = input_.runner.run(again, kLimit);
+        if (!other || other->end != gpu::Done::End::executed) return std::nullopt;
+        if (!other->overruns.empty()) return false;
+        if (!compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*other, again, i)).right) return false;
+      }
+      return true;
+    };
+    SecondOpinion opinion =
+        ask_others(other_assemblies(input_.assemblers, input_.ptx, input_.file, input_.module, how_), is_right);
+    if (!opinion.suspect()) return false;
+    std::string story =
+        fmt::format("On {} case {} comes out wrong: {}.", input_.runner.hello().device, label(i), summary);
+    std::string hint = "not shown to be the candidate's fault";
+    if (!input_.suspects.empty()) {
+      auto folder = write_suspect(
+          {std::string(input_.ptx), assembler_, code_, opinion, story, job.plan, job.contents, done.contents},
+          input_.suspects);
+      hint = folder ? "what its makers need to see it: " + folder->string() : folder.findings().front().message;
+    }
+    std::string right = fmt::format("{}", fmt::join(opinion.right, ", "));
+    note(Severity::error, "JDG0033",
+         fmt::format("assembler suspect: case {} is right on the engine and by {}, wrong by {}", label(i), right,
+                     assembler_),
+         hint);
+    result_.status = GateStatus::failed;
+    result_.outcome = OutcomeName::infrastructure;
+    result_.outcome_reason =
+        fmt::format("assembler suspect: {} makes wrong code of this text, {} does not", assembler_, right);
+    return true;
   }
 
   bool stayed_inside(const gpu::Done& done, const gpu::Job& job, size_t i) {
@@ -171,6 +221,8 @@ class Gate {
 
   const ExecuteInput& input_;
   std::string code_;
+  toolchain::AssembleOptions how_;
+  std::string assembler_;  // empty: the driver's own compiler
   ExecuteResult result_;
   size_t ran_ = 0, faulted_ = 0, wrong_ = 0, unsteady_ = 0;
   std::string first_fault_, first_wrong_;

@@ -1,6 +1,9 @@
 // The execute gate: every case of the task on the GPU, twice, with another poison around and inside what nobody initialises;
-// then the oracle. The right answers never reach the GPU.
+// then the oracle. The right answers never reach the GPU. The module is loaded anew for each case and kept for the second
+// execution (unless it may keep state), so that what is right at the first launch only is wrong. Where the engine says right
+// and the GPU wrong, other assemblies of the text are asked before it is blamed (second_opinion.h).
 #pragma once
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,6 +22,8 @@ struct ExecuteInput {
   const std::vector<launch::ResolvedPlan>& plans;  // by case
   const Assemblers& assemblers;                    // for the GPU that is there; without any, its driver compiles
   gpu::Runner& runner;
+  bool right_on_engine = false;    // the emulate gate passed: a GPU that says otherwise is not believed at once
+  std::filesystem::path suspects;  // where an assembler suspect's folder goes; empty: nowhere
 };
 
 struct ExecuteResult {

@@ -7,6 +7,7 @@
 #include <map>
 #include <mutex>
 
+#include "base/file.h"
 #include "gpu/worker_client.h"
 #include "judge/answers.h"
 #include "judge/assemble_gate.h"
@@ -231,7 +232,8 @@ class Judgement {
 
   bool execute(const PreparedTask& prepared, gpu::Runner& runner) {
     ExecuteResult result =
-        run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_, runner});
+        run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_, runner,
+                          gate(GateName::emulate).status == GateStatus::passed, base::data_home() / "suspects"});
     return took(GateName::execute, result);
   }
 
