@@ -25,7 +25,7 @@ using record::OutcomeName;
 struct Request {
   std::string candidate, task, plan, until, require, target, ptxas, witness, gpu;
   uint64_t seed = 1;
-  bool json = false;
+  bool json = false, no_sass = false;
 };
 
 std::optional<int> parse(Request& request, Words words) {
@@ -43,6 +43,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--witness", "VERSION|FILE", request.witness, kWitnessHelp);
   options.value("--gpu", "LIST", request.gpu, kGpuHelp);
   options.value("--seed", "N", request.seed, "Draws inputs, sizes and schedules");
+  options.flag("--no-sass", request.no_sass, "Do not read the machine code by nvdisasm");
   options.flag("--json", request.json, "Print one JSON object (ptxlab.verdict/1)");
   if (auto code = options.parse(words)) return code;
   if (request.task.empty()) return refuse("CLI0030", "--task is missing", "'ptxlab tasks list' shows what there is");
@@ -90,6 +91,7 @@ int judge(Words words) {
   if (auto code = parse(request, words)) return *code;
   judge::JudgeOptions options;
   options.seed = request.seed;
+  options.sass = !request.no_sass;
   if (!request.until.empty()) {
     auto gate = parse_gate(request.until);
     if (!gate.ok()) return refuse(gate.findings());

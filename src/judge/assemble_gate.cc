@@ -156,6 +156,7 @@ AssembleResult run_assemble_gate(const AssembleInput& input) {
   }
   hear_witness(input, *ptxas, &*assembled, result.findings);
   result.resources = launched(input, assembled->entries);
+  result.cubin = assembled->cubin;
   auto more = check_resources(result.resources, input.plans, input.baseline.target, input.constraints);
   result.findings.insert(result.findings.end(), more.begin(), more.end());
   if (base::has_error(more)) {

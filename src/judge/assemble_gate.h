@@ -29,6 +29,7 @@ struct AssembleResult {
   base::Findings findings;
   std::vector<toolchain::Resources> resources;  // of the entries that the plan launches
   std::string code_digest;
+  std::string cubin;  // where ptxas made one
 };
 
 AssembleResult run_assemble_gate(const AssembleInput& input);

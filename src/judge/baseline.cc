@@ -47,6 +47,7 @@ void assemble_baseline(Baseline& baseline, const toolchain::Tool* ptxas) {
   baseline.resources = assembled->entries;
   baseline.digests = digests_of(*assembled);
   baseline.ptxas = ptxas->version;
+  baseline.cubin = std::move(assembled->cubin);
 }
 
 }  // namespace

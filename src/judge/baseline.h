@@ -26,6 +26,7 @@ struct Baseline {
   std::vector<toolchain::Resources> resources;  // empty where it could not be assembled
   std::map<std::string, std::string> digests;   // code digest by entry; empty likewise
   std::string ptxas;                            // the version that made both
+  std::string cubin;                            // what it made; empty likewise
 };
 
 // A user's foo.cu is compiled by nvcc for `target`, a foo.ptx is read; a task of the repository has its [[baseline]]

@@ -16,6 +16,7 @@
 #include "judge/execute_gate.h"
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
+#include "judge/sass_check.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -219,6 +220,7 @@ class Judgement {
     AssembleResult result = run_assemble_gate(input);
     verdict_.resources = std::move(result.resources);
     verdict_.code_digest = std::move(result.code_digest);
+    cubin_ = std::move(result.cubin);
     return took(GateName::assemble, result);
   }
 
@@ -235,6 +237,24 @@ class Judgement {
         run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_, runner,
                           gate(GateName::emulate).status == GateStatus::passed, base::data_home() / "suspects"});
     return took(GateName::execute, result);
+  }
+
+  // The machine code of a candidate that has come this far, read while other gates run.
+  void begin_sass(const std::optional<toolchain::Tool>& nvdisasm) {
+    if (!options_.sass || !nvdisasm || cubin_.empty()) return;
+    std::vector<std::string> entries;
+    for (const auto& one : verdict_.resources) entries.push_back(one.entry);
+    sass_.start(*nvdisasm, std::move(cubin_), std::move(entries));
+  }
+  void end_sass() {
+    auto outcome = sass_.take();
+    if (!outcome) return;
+    auto& findings = gate(GateName::assemble).findings;
+    if (!outcome->trouble.empty())
+      findings.push_back(
+          judge_finding("JDG0047", Severity::note, "the machine code was not read: " + outcome->trouble));
+    append(findings, compare_with_sass(module_, outcome->facts, options_.ptx_file));
+    verdict_.sass = std::move(outcome->facts);
   }
 
   // The candidate's time and the baseline's, by the engine's counts. That there is none is a note, not a failure.
@@ -342,6 +362,8 @@ class Judgement {
   const Baseline* baseline_ = nullptr;
   const PreparedTask* prepared_ = nullptr;
   std::vector<launch::ResolvedPlan> plans_;
+  std::string cubin_;
+  SassReading sass_;
 };
 
 // The gates in order. `state` gives what is known of the task; `judgement` holds what comes of the candidate.
@@ -384,6 +406,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
       return;
     }
   }
+  judgement.begin_sass(state.parts.nvdisasm);
   if (judgement.wants(GateName::execute)) {
     GateClock clock(judgement.gate(GateName::execute));
     if (!prepared) {
@@ -411,6 +434,7 @@ Parts installed_parts() {
   parts.engine = [] { return simt::make_simt_engine(); };
   parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
   parts.assemblers = installed_assemblers();
+  parts.nvdisasm = toolchain::installed().nvdisasm;
   parts.gpus = {[]() -> GpuResult {
     auto worker = gpu::Worker::start({});
     if (!worker) return worker.findings();
@@ -426,6 +450,7 @@ record::Verdict Judge::judge(const task::Task& task, const record::Candidate& ca
   Judgement judgement(task, candidate, options, state_->parts.assemblers);
   try {
     judge_in_order(*state_, task, options, judgement);
+    judgement.end_sass();
   } catch (const std::exception& error) {
     judgement.trouble(GateName::check,
                       {judge_finding("JDG0001", Severity::error, fmt::format("the judge failed: {}", error.what()),

@@ -28,6 +28,7 @@ struct JudgeOptions {
   record::GateName until = record::GateName::time;  // the last gate that runs; later ones stay `not_run`
   record::Constraints constraints;
   uint64_t seed = 1;
+  bool sass = true;                        // read the machine code of what came out right, where nvdisasm is
   size_t threads = 0;                      // for the cases of one candidate; 0: the machine's cores
   std::string ptx_file = "candidate.ptx";  // the names that findings carry
   std::string plan_file = "candidate.plan.toml";
@@ -38,6 +39,7 @@ struct Parts {
   std::function<std::unique_ptr<simt::Engine>()> engine;
   std::function<base::Result<std::unique_ptr<task::Oracle>>(const task::Task&)> reference;
   Assemblers assemblers;
+  std::optional<toolchain::Tool> nvdisasm;
   // GPUs to execute on, each asked for when a candidate gets that far and those before it are busy; empty: there is none.
   std::vector<StartGpu> gpus;
 };

@@ -227,6 +227,14 @@ std::string occupancy_text(const record::Brief& brief, const toolchain::Resource
   return "";
 }
 
+// What is in an entry's machine code, one text; "" where nobody looked.
+std::string machine_code(const std::vector<toolchain::SassFacts>& all, std::string_view entry) {
+  for (const auto& facts : all) {
+    if (facts.entry == entry || entry.empty()) return fmt::format("{}", fmt::join(toolchain::sass_lines(facts), ". "));
+  }
+  return "";
+}
+
 void add_resources(data& values, const record::Brief& brief, const launch::Plan& plan) {
   data list(data::type::list);
   for (const auto& resources : brief.baseline_resources) {
@@ -238,6 +246,7 @@ void add_resources(data& values, const record::Brief& brief, const launch::Plan&
     item.set("shared", fmt::format("{}", resources.shared));
     item.set("code", fmt::format("{}", resources.code_bytes));
     set_or_false(item, "occupancy", occupancy_text(brief, resources, plan));
+    set_or_false(item, "machine_code", machine_code(brief.baseline_sass, resources.entry));
     list.push_back(item);
   }
   set_bool(values, "has_resources", !brief.baseline_resources.empty());
@@ -353,6 +362,7 @@ void add_earlier(data& values, const record::Brief& brief, const std::vector<siz
     set_or_false(item, "idea", earlier.candidate.idea);
     const auto& speedup = earlier.verdict.estimated_speedup;
     set_or_false(item, "estimate", speedup ? fmt::format("{:.2f}", *speedup) : "");
+    set_or_false(item, "machine_code", machine_code(earlier.verdict.sass, ""));
     std::string findings = findings_of(earlier);
     set_bool(item, "has_findings", !findings.empty());
     item.set("findings", findings);

@@ -11,6 +11,10 @@ record::Brief make_brief(const task::Task& task, const judge::Baseline& baseline
   brief.baseline_plan = baseline.plan_text;
   brief.source = baseline.source;
   brief.baseline_resources = baseline.resources;
+  if (const auto& nvdisasm = toolchain::installed().nvdisasm; nvdisasm && !baseline.cubin.empty()) {
+    // What it cannot read is left out, as where it is absent.
+    if (auto facts = toolchain::sass_facts(*nvdisasm, baseline.cubin)) brief.baseline_sass = std::move(*facts);
+  }
   brief.constraints = constraints;
   brief.seed = seed;
   return brief;

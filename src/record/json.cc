@@ -2,7 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/base64.h"
 #include "base/finding_json.h"
@@ -93,6 +97,22 @@ constexpr OutcomeName kOutcomes[] = {OutcomeName::malformed, OutcomeName::reject
                                      OutcomeName::same,      OutcomeName::faster,        OutcomeName::unstable,
                                      OutcomeName::cheating,  OutcomeName::infrastructure};
 
+// The plain counts of SASS facts, by the names that JSON gives them.
+template <class Facts>
+auto counts_of(Facts& facts) {
+  return std::array{std::pair{"instructions", &facts.instructions},
+                    std::pair{"in_loops", &facts.in_loops},
+                    std::pair{"loops", &facts.loops},
+                    std::pair{"calls", &facts.calls},
+                    std::pair{"local_loads", &facts.local_loads},
+                    std::pair{"local_stores", &facts.local_stores},
+                    std::pair{"local_in_loops", &facts.local_in_loops},
+                    std::pair{"async_copies", &facts.async_copies},
+                    std::pair{"bulk_copies", &facts.bulk_copies},
+                    std::pair{"tensor_copies", &facts.tensor_copies},
+                    std::pair{"matrix_loads", &facts.matrix_loads}};
+}
+
 template <class T>
 json or_null(const std::optional<T>& value) {
   if (!value) return nullptr;
@@ -143,6 +163,39 @@ toolchain::Resources read_resources(const json& value, std::string place) {
   resources.code_bytes = object.get<uint64_t>("code_bytes");
   resources.max_threads = object.get<int>("max_threads");
   return resources;
+}
+
+toolchain::SassFacts::Widths read_widths(const Object& object, const char* key) {
+  toolchain::SassFacts::Widths widths;
+  for (const auto& [bits, count] : object.get<std::map<std::string, uint64_t>>(key))
+    widths[std::atoi(bits.c_str())] = count;
+  return widths;
+}
+
+toolchain::SassFacts read_sass_facts(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  toolchain::SassFacts facts;
+  facts.entry = object.get<std::string>("entry");
+  for (const auto& [key, into] : counts_of(facts)) *into = object.get<uint64_t>(key);
+  for (const auto& [name, count] : object.get<std::map<std::string, uint64_t>>("mix")) {
+    auto part = toolchain::sass_class_named(name);
+    if (!part) throw Wrong{fmt::format("{} has '{}', which is no class", object.place("mix"), name)};
+    facts.mix[*part] = count;
+  }
+  facts.global_loads = read_widths(object, "global_loads");
+  facts.global_stores = read_widths(object, "global_stores");
+  facts.shared_loads = read_widths(object, "shared_loads");
+  facts.shared_stores = read_widths(object, "shared_stores");
+  facts.matrix = object.get<std::map<std::string, uint64_t>>("matrix");
+  return facts;
+}
+
+// A list that verdicts and briefs of earlier versions lack.
+std::vector<toolchain::SassFacts> read_sass_list(const Object& object, const char* key) {
+  std::vector<toolchain::SassFacts> all;
+  if (!object.has(key)) return all;
+  object.each(key, [&](const json& item, const std::string& where) { all.push_back(read_sass_facts(item, where)); });
+  return all;
 }
 
 Gate read_gate(const json& value, const std::string& place) {
@@ -221,6 +274,7 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
     Object one(item, where);
     verdict.cases.push_back({one.get<std::string>("label"), one.get<bool>("right"), one.get<std::string>("summary")});
   });
+  verdict.sass = read_sass_list(object, "sass");
   verdict.estimate = read_estimate(object, value, "estimate");
   verdict.baseline_estimate = read_estimate(object, value, "baseline_estimate");
   verdict.estimated_speedup = object.optional<double>("estimated_speedup");
@@ -253,6 +307,7 @@ Brief read_brief_object(const json& value, const task::Task& task) {
   object.each("baseline_resources", [&](const json& item, const std::string& where) {
     brief.baseline_resources.push_back(read_resources(item, where));
   });
+  brief.baseline_sass = read_sass_list(object, "baseline_sass");
   brief.constraints = read_constraints(object.at("constraints"), "brief.constraints");
   object.each("earlier", [&](const json& item, const std::string& where) {
     Object one(item, where);
@@ -322,6 +377,25 @@ json to_json(const toolchain::Resources& r) {
           {"max_threads", r.max_threads}};
 }
 
+json to_json(const toolchain::SassFacts& facts) {
+  json mix = json::object();
+  for (const auto& [part, count] : facts.mix) mix[std::string(toolchain::name_of(part))] = count;
+  auto widths = [](const toolchain::SassFacts::Widths& accesses) {
+    json made = json::object();
+    for (const auto& [bits, count] : accesses) made[std::to_string(bits)] = count;
+    return made;
+  };
+  json made = {{"entry", facts.entry},
+               {"mix", std::move(mix)},
+               {"global_loads", widths(facts.global_loads)},
+               {"global_stores", widths(facts.global_stores)},
+               {"shared_loads", widths(facts.shared_loads)},
+               {"shared_stores", widths(facts.shared_stores)},
+               {"matrix", facts.matrix}};
+  for (const auto& [key, count] : counts_of(facts)) made[key] = *count;
+  return made;
+}
+
 json to_json(const Constraints& c) {
   return {{"max_registers", or_null(c.max_registers)},
           {"max_shared_bytes", or_null(c.max_shared_bytes)},
@@ -359,6 +433,16 @@ json to_json(const Estimate& e) {
           {"assumptions", e.assumptions}};
 }
 
+namespace {
+
+json sass_json(const std::vector<toolchain::SassFacts>& facts) {
+  json list = json::array();
+  for (const auto& one : facts) list.push_back(to_json(one));
+  return list;
+}
+
+}  // namespace
+
 json to_json(const Verdict& verdict) {
   json gates = json::array(), resources = json::array(), cases = json::array();
   for (const auto& gate : verdict.gates) {
@@ -371,20 +455,22 @@ json to_json(const Verdict& verdict) {
   for (const auto& one : verdict.resources) resources.push_back(to_json(one));
   for (const auto& one : verdict.cases)
     cases.push_back({{"label", one.label}, {"right", one.right}, {"summary", one.summary}});
-  return {{"schema", "ptxlab.verdict/1"},
-          {"outcome", name_of(verdict.outcome)},
-          {"reason", verdict.reason},
-          {"task", verdict.task},
-          {"target", verdict.target},
-          {"oracle", verdict.oracle},
-          {"gates", std::move(gates)},
-          {"resources", std::move(resources)},
-          {"cases", std::move(cases)},
-          {"estimate", or_null(verdict.estimate)},
-          {"baseline_estimate", or_null(verdict.baseline_estimate)},
-          {"estimated_speedup", or_null(verdict.estimated_speedup)},
-          {"unexecuted_lines", verdict.unexecuted_lines},
-          {"code_digest", verdict.code_digest}};
+  json made = {{"schema", "ptxlab.verdict/1"},
+               {"outcome", name_of(verdict.outcome)},
+               {"reason", verdict.reason},
+               {"task", verdict.task},
+               {"target", verdict.target},
+               {"oracle", verdict.oracle},
+               {"gates", std::move(gates)},
+               {"resources", std::move(resources)},
+               {"cases", std::move(cases)},
+               {"estimate", or_null(verdict.estimate)},
+               {"baseline_estimate", or_null(verdict.baseline_estimate)},
+               {"estimated_speedup", or_null(verdict.estimated_speedup)},
+               {"unexecuted_lines", verdict.unexecuted_lines},
+               {"code_digest", verdict.code_digest}};
+  if (!verdict.sass.empty()) made["sass"] = sass_json(verdict.sass);
+  return made;
 }
 
 json to_json(const Brief& brief) {
@@ -393,16 +479,19 @@ json to_json(const Brief& brief) {
   for (const auto& one : brief.earlier) {
     earlier.push_back({{"candidate", to_json(one.candidate)}, {"verdict", to_json(one.verdict)}});
   }
-  return {{"schema", "ptxlab.brief/1"},
-          {"task", {{"name", brief.task.name}, {"version", brief.task.version}, {"file", brief.task.file.string()}}},
-          {"target", brief.target.name()},
-          {"baseline_ptx", brief.baseline_ptx},
-          {"baseline_plan", brief.baseline_plan},
-          {"source", brief.source},
-          {"baseline_resources", std::move(resources)},
-          {"constraints", to_json(brief.constraints)},
-          {"earlier", std::move(earlier)},
-          {"seed", brief.seed}};
+  json made = {
+      {"schema", "ptxlab.brief/1"},
+      {"task", {{"name", brief.task.name}, {"version", brief.task.version}, {"file", brief.task.file.string()}}},
+      {"target", brief.target.name()},
+      {"baseline_ptx", brief.baseline_ptx},
+      {"baseline_plan", brief.baseline_plan},
+      {"source", brief.source},
+      {"baseline_resources", std::move(resources)},
+      {"constraints", to_json(brief.constraints)},
+      {"earlier", std::move(earlier)},
+      {"seed", brief.seed}};
+  if (!brief.baseline_sass.empty()) made["baseline_sass"] = sass_json(brief.baseline_sass);
+  return made;
 }
 
 json to_json(const Attempt& attempt) {

@@ -14,6 +14,7 @@ nlohmann::json to_json(const Candidate& candidate);  // ptxlab.candidate/1
 // The text, or {"base64": "..."} where it is not UTF-8.
 nlohmann::json text_json(const std::string& text);
 nlohmann::json to_json(const toolchain::Resources& resources);
+nlohmann::json to_json(const toolchain::SassFacts& facts);
 nlohmann::json to_json(const Constraints& constraints);
 nlohmann::json to_json(const Estimate& estimate);
 nlohmann::json to_json(const Verdict& verdict);  // ptxlab.verdict/1

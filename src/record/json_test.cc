@@ -49,6 +49,16 @@ Verdict a_verdict() {
   resources.registers = 32;
   resources.code_bytes = 4096;
   verdict.resources.push_back(resources);
+  toolchain::SassFacts facts;
+  facts.entry = "k";
+  facts.instructions = 100, facts.in_loops = 60, facts.loops = 2, facts.calls = 1;
+  facts.mix = {{toolchain::SassClass::integer, 70}, {toolchain::SassClass::tensor, 30}};
+  facts.global_loads = {{16, 2}, {128, 4}};
+  facts.shared_stores = {{32, 1}};
+  facts.local_loads = 3, facts.local_stores = 4, facts.local_in_loops = 2;
+  facts.async_copies = 5, facts.bulk_copies = 6, facts.tensor_copies = 7, facts.matrix_loads = 8;
+  facts.matrix = {{"HMMA.16816.F32", 30}};
+  verdict.sass.push_back(facts);
   verdict.cases = {{"m=1", true, ""}, {"m=2", false, "1 of 2"}};
   verdict.estimate.emplace();
   verdict.estimate->nanoseconds = 1500.5;
@@ -118,6 +128,7 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(after->estimate->waits, before.estimate->waits);
   EXPECT_EQ(after->estimate->resident_ctas, 8);
   EXPECT_EQ(after->estimate->assumptions, before.estimate->assumptions);
+  EXPECT_EQ(after->sass, before.sass);
   EXPECT_FALSE(after->baseline_estimate);
 }
 

@@ -13,6 +13,7 @@
 #include "isa/target.h"
 #include "launch/plan.h"
 #include "task/task.h"
+#include "toolchain/sass.h"
 #include "toolchain/toolchain.h"
 
 namespace ptxlab::record {
@@ -99,6 +100,7 @@ struct Verdict {
   std::string task;                       // the task's name
   std::vector<Gate> gates = all_gates();  // all five, in order
   std::vector<toolchain::Resources> resources;
+  std::vector<toolchain::SassFacts> sass;  // of the same entries; empty where the machine code was not read
   std::vector<CaseResult> cases;
   std::string target;  // sm_90a
   std::string oracle;  // who said what is right
@@ -126,6 +128,7 @@ struct Brief {
   std::string baseline_ptx, baseline_plan;
   std::string source;  // CUDA, may be empty
   std::vector<toolchain::Resources> baseline_resources;
+  std::vector<toolchain::SassFacts> baseline_sass;
   Constraints constraints;
   std::vector<Earlier> earlier;
   uint64_t seed = 1;

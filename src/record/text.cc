@@ -108,6 +108,16 @@ std::string resources_text(const Verdict& verdict) {
   return out;
 }
 
+std::string sass_text(const Verdict& verdict) {
+  std::string out;
+  for (const auto& facts : verdict.sass) {
+    auto lines = toolchain::sass_lines(facts);
+    out += fmt::format("machine code{}: {}\n", verdict.sass.size() > 1 ? " of " + facts.entry : "", lines[0]);
+    for (size_t i = 1; i < lines.size(); ++i) out += "  " + lines[i] + "\n";
+  }
+  return out;
+}
+
 // The three parts that matter most: "a value from DRAM 54 %, a busy pipe 11 %".
 template <class Show>
 std::string longest(const std::vector<Estimate::Part>& parts, const Show& show) {
@@ -177,6 +187,7 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   for (const auto& gate : verdict.gates) out += findings_text(gate, options);
   if (!verdict.cases.empty()) out += cases_text(verdict);
   if (!verdict.resources.empty()) out += resources_text(verdict);
+  out += sass_text(verdict);
   if (verdict.estimate) out += estimate_text(verdict);
   if (!verdict.unexecuted_lines.empty())
     out += fmt::format("PTX lines that no case executed: {}\n", ranges(verdict.unexecuted_lines));
