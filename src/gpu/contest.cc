@@ -23,6 +23,18 @@ void read(Reader& in, std::optional<T>& value) {
   if (there) value = number;
 }
 
+template <class T>
+void write(Writer& out, const std::vector<T>& numbers) {
+  out.number<uint64_t>(numbers.size());
+  for (T number : numbers) out.number(number);
+}
+template <class T>
+std::vector<T> read_numbers(Reader& in) {
+  std::vector<T> numbers;
+  for (size_t n = in.count(sizeof(T)); n > 0; --n) numbers.push_back(in.number<T>());
+  return numbers;
+}
+
 void write(Writer& out, const Sensors& sensors) {
   write(out, sensors.sm_mhz);
   write(out, sensors.memory_mhz);
@@ -45,17 +57,16 @@ Sensors read_sensors(Reader& in) {
 void write(Writer& out, const Opened::Look& look) {
   write(out, look.contents);
   write(out, look.overruns);
-  out.number<uint64_t>(look.changed.size());
-  for (uint32_t buffer : look.changed) out.number(buffer);
-  out.number<uint8_t>(look.repeatable);
+  write(out, look.changed);
+  write(out, look.unsteady);
   out.number<uint8_t>(look.poisoned);
 }
 Opened::Look read_look(Reader& in) {
   Opened::Look look;
   look.contents = read_texts(in);
   look.overruns = read_overruns(in);
-  for (size_t n = in.count(4); n > 0; --n) look.changed.push_back(in.number<uint32_t>());
-  look.repeatable = in.number<uint8_t>() != 0;
+  look.changed = read_numbers<uint32_t>(in);
+  look.unsteady = read_numbers<uint32_t>(in);
   look.poisoned = in.number<uint8_t>() != 0;
   return look;
 }
@@ -102,6 +113,10 @@ bool fits(const Contest& contest) {
   for (uint32_t i = 0; i < contest.shared; ++i) {
     if (contest.sides[0].plan.buffers[i] != contest.sides[1].plan.buffers[i]) return false;
   }
+  if (!contest.elements.empty() && contest.elements.size() != contest.shared) return false;
+  for (Element element : contest.elements) {
+    if (element > Element::f64) return false;
+  }
   const auto& change = contest.change;
   if (change.bytes.empty()) return contest.contents.size() == contest.shared;
   if (change.buffer >= contest.shared || contest.contents.size() != contest.shared) return false;
@@ -120,6 +135,7 @@ std::string encode(const Contest& contest) {
   }
   out.number(contest.shared);
   write(out, contest.contents);
+  write(out, contest.elements);
   out.number(contest.change.buffer);
   out.number(contest.change.offset);
   out.text(contest.change.bytes);
@@ -140,6 +156,7 @@ std::optional<Contest> decode_contest(std::string_view bytes) {
   }
   contest.shared = in.number<uint32_t>();
   contest.contents = read_texts(in);
+  contest.elements = read_numbers<Element>(in);
   contest.change.buffer = in.number<uint32_t>();
   contest.change.offset = in.number<uint64_t>();
   contest.change.bytes = in.text();
@@ -190,6 +207,7 @@ std::optional<Opened> decode_opened(std::string_view bytes) {
 std::string encode(const MeasureRequest& request) {
   Writer out;
   out.number(request.epochs);
+  write(out, request.apart);
   return std::move(out).take();
 }
 
@@ -197,6 +215,7 @@ std::optional<MeasureRequest> decode_measure(std::string_view bytes) {
   Reader in(bytes);
   MeasureRequest request;
   request.epochs = in.number<uint32_t>();
+  request.apart = read_numbers<double>(in);
   if (!in.complete()) return std::nullopt;
   return request;
 }
@@ -209,6 +228,7 @@ std::string encode(const Measured& measured) {
   out.number<uint64_t>(measured.epochs.size());
   for (const auto& epoch : measured.epochs) write(out, epoch);
   out.number(measured.checked);
+  out.number(measured.projected);
   out.number<uint64_t>(measured.mismatches.size());
   for (const auto& mismatch : measured.mismatches) {
     out.number(mismatch.arm);
@@ -228,6 +248,7 @@ std::optional<Measured> decode_measured(std::string_view bytes) {
   measured.message = in.text();
   for (size_t n = in.count(kPairBytes); n > 0; --n) measured.epochs.push_back(read_epoch(in));
   measured.checked = in.number<uint64_t>();
+  measured.projected = in.number<uint64_t>();
   for (size_t n = in.count(11); n > 0; --n) {
     Mismatch mismatch;
     mismatch.arm = read_arm(in);

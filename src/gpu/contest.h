@@ -19,6 +19,9 @@ enum class Arm : uint8_t { a, b };  // a: what is compared with; b: the candidat
 inline constexpr size_t kArms = 2;
 inline constexpr size_t kVariants = 2;
 
+// What a buffer's bytes are: floats may differ from launch to launch by their rounding, all else may not.
+enum class Element : uint8_t { exact, f16, bf16, f32, f64 };
+
 struct Contest {
   struct Side {
     std::string code;  // a cubin, or PTX for the driver's own compiler
@@ -34,6 +37,7 @@ struct Contest {
   std::array<Side, kArms> sides;
   uint32_t shared = 0;  // the first so many buffers of both plans are the same memory: the task's arguments
   std::vector<std::string> contents;  // of these; used where the init is `data`
+  std::vector<Element> elements;      // of these; empty: all exact
   Change change;
   uint64_t seed = 1;         // of what may be foreseen: order, sets, variants. Keys of digests are drawn by the worker
   uint32_t pairs = 0;        // timed pairs an epoch; 0: as many as suit the kernels' time
@@ -50,7 +54,7 @@ struct Opened {
     std::vector<std::string> contents;  // by shared buffer, afterwards; empty for inputs
     std::vector<Overrun> overruns;      // guards that were written to, by buffer of the plan
     std::vector<uint32_t> changed;      // inputs that were written to
-    bool repeatable = true;             // a further launch put out the same bits
+    std::vector<uint32_t> unsteady;     // outputs of which a further launch put out other bits
     bool poisoned = false;  // on another poison it did not: some elements are unwritten, or made of such memory
   };
   std::array<std::array<Look, kVariants>, kArms> looks;  // of the second variant only where there is a change
@@ -96,12 +100,16 @@ struct Measured {
   Arm arm = Arm::a;  // whose launch faulted, or whose did last
   std::string message;
   std::vector<Epoch> epochs;
-  uint64_t checked = 0;  // timed launches whose outputs were checked
+  uint64_t checked = 0;    // timed launches whose outputs were checked
+  uint64_t projected = 0;  // of these, by projections
   std::vector<Mismatch> mismatches;
 };
 
 struct MeasureRequest {
   uint32_t epochs = 12;
+  // By shared buffer: how far apart two launches on the same inputs may be, as the root of the sum of the squared bounds of their
+  // elements. Unsteady outputs of floats are held against it by projections; without it (0, or none given) they go unchecked.
+  std::vector<double> apart;
 };
 
 std::string encode(const Contest& contest);

@@ -108,6 +108,12 @@ class HostDevice : public Device {
     sum = sum_;
     return std::nullopt;
   }
+  Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) override {
+    if (type != Element::f32) return "this device projects f32 alone";
+    into = gpu::project(count, key,
+                        [&](uint64_t i) { return static_cast<double>(reinterpret_cast<const float*>(at)[i]); });
+    return std::nullopt;
+  }
   uint64_t l2_bytes() const override { return 1 << 16; }
   Trouble forget_persisting() override {
     ++forgotten;

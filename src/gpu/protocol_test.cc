@@ -38,6 +38,7 @@ Contest a_contest() {
   contest.sides[1].plan.buffers[1].bytes = 77;  // scratch: each side's own
   contest.shared = 1;
   contest.contents = {"abcde"};
+  contest.elements = {Element::bf16};
   contest.change = {0, 3, "xy"};
   contest.seed = 9;
   contest.pairs = 12;
@@ -71,6 +72,7 @@ TEST(Protocol, ContestsComeBackAsTheyWere) {
   EXPECT_EQ(contest->sides[1].code, "two");
   EXPECT_EQ(contest->sides[1].plan, a_contest().sides[1].plan);
   EXPECT_EQ(contest->contents, a_contest().contents);
+  EXPECT_EQ(contest->elements, a_contest().elements);
   EXPECT_EQ(contest->change.bytes, "xy");
   EXPECT_EQ(contest->pairs, 12u);
   EXPECT_FALSE(contest->outputs);
@@ -79,7 +81,7 @@ TEST(Protocol, ContestsComeBackAsTheyWere) {
   opened.looks[1][0].contents = {"", "out"};
   opened.looks[1][0].overruns = {{1, 5, 1}};
   opened.looks[0][1].changed = {2};
-  opened.looks[0][1].repeatable = false;
+  opened.looks[0][1].unsteady = {1};
   opened.microseconds = {5, 6};
   opened.batch = 16;
   auto again = decode_opened(encode(opened));
@@ -87,7 +89,7 @@ TEST(Protocol, ContestsComeBackAsTheyWere) {
   EXPECT_EQ(again->looks[1][0].contents, opened.looks[1][0].contents);
   EXPECT_EQ(again->looks[1][0].overruns, opened.looks[1][0].overruns);
   EXPECT_EQ(again->looks[0][1].changed, opened.looks[0][1].changed);
-  EXPECT_FALSE(again->looks[0][1].repeatable);
+  EXPECT_EQ(again->looks[0][1].unsteady, opened.looks[0][1].unsteady);
   EXPECT_EQ(again->batch, 16u);
   auto measured = decode_measured(encode(a_measurement()));
   ASSERT_TRUE(measured);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <limits>
 #include <set>
 
 #include "gpu/host_device.h"
@@ -60,9 +61,10 @@ struct StopwatchTest : ::testing::Test {
     Stopwatch stopwatch(device, contest);
     opened = stopwatch.open();
     EXPECT_EQ(opened.end, Done::End::executed) << opened.message;
-    return stopwatch.measure(epochs);
+    return stopwatch.measure({epochs, apart});
   }
   Opened opened;
+  std::vector<double> apart;
 };
 
 TEST_F(StopwatchTest, MeasuresHonestArms) {
@@ -104,7 +106,7 @@ TEST_F(StopwatchTest, TellsWhatTheArmsPutOut) {
       float value = 0;
       std::memcpy(&value, look.contents[1].data() + 20, 4);
       EXPECT_EQ(value, variant == 0 ? 6.0f : 78.0f);
-      EXPECT_TRUE(look.repeatable);
+      EXPECT_TRUE(look.unsteady.empty());
       EXPECT_TRUE(look.overruns.empty());
       EXPECT_TRUE(look.changed.empty());
     }
@@ -211,21 +213,54 @@ TEST_F(StopwatchTest, WhatDependsOnMemoryThatNobodyWroteIsSeen) {
   };
   Measured measured = measure(1);
   EXPECT_TRUE(opened.looks[1][0].poisoned);
-  EXPECT_TRUE(opened.looks[1][0].repeatable);
+  EXPECT_TRUE(opened.looks[1][0].unsteady.empty());
   EXPECT_FALSE(opened.looks[0][0].poisoned);
   EXPECT_TRUE(measured.mismatches.empty());  // always the same poison
 }
 
-TEST_F(StopwatchTest, WhatComesOutDifferentlyEachTimeIsNotHeldAgainstDigests) {
-  device.kernels["other"] = [this](std::span<const uint8_t> parameters) {
-    add_one(parameters);
-    y(parameters)[7] += static_cast<float>(++calls) * 1e-3f;
-    return Trouble();
-  };
-  Measured measured = measure(1);
-  EXPECT_FALSE(opened.looks[1][0].repeatable);
-  EXPECT_TRUE(opened.looks[0][0].repeatable);
+// Sums in another order each time: the last bits differ.
+struct Unsteady : StopwatchTest {
+  float extra = 0;
+  Unsteady() {
+    contest.elements = {Element::exact, Element::f32};
+    device.kernels["other"] = [this](std::span<const uint8_t> parameters) {
+      add_one(parameters);
+      for (uint32_t i = 0; i < kElements; ++i) y(parameters)[i] += static_cast<float>(++calls % 7) * 1e-5f;
+      y(parameters)[9] += extra;
+      return Trouble();
+    };
+    apart = {0, 8 * 1e-4};  // the root of 64 squares of 1e-4
+  }
+};
+
+TEST_F(Unsteady, WhatDiffersWithinItsBoundsPasses) {
+  Measured measured = measure(2);
+  EXPECT_EQ(opened.looks[1][0].unsteady, std::vector<uint32_t>{1});
+  EXPECT_TRUE(opened.looks[0][0].unsteady.empty());
   EXPECT_TRUE(measured.mismatches.empty());
+  EXPECT_EQ(measured.projected, 2 * (12 * opened.batch + 1));
+  EXPECT_EQ(measured.checked, 2 * measured.projected);
+}
+
+TEST_F(Unsteady, WhatDiffersByMoreIsSeen) {
+  Stopwatch stopwatch(device, contest);
+  stopwatch.open();
+  extra = 0.5;
+  EXPECT_FALSE(stopwatch.measure({1, apart}).mismatches.empty());
+}
+
+TEST_F(Unsteady, ANewNaNIsSeen) {
+  Stopwatch stopwatch(device, contest);
+  stopwatch.open();
+  extra = std::numeric_limits<float>::quiet_NaN();
+  EXPECT_FALSE(stopwatch.measure({1, apart}).mismatches.empty());
+}
+
+TEST_F(Unsteady, WithoutABoundItCountsAsUnchecked) {
+  apart.clear();
+  Measured measured = measure(1);
+  EXPECT_TRUE(measured.mismatches.empty());
+  EXPECT_EQ(measured.projected, 0u);
   EXPECT_EQ(measured.checked, 12u * opened.batch + 1);  // the other arm's alone
 }
 
@@ -245,7 +280,7 @@ TEST_F(StopwatchTest, SaysWhoseCodeIsRefusedAndWhoFaults) {
   Stopwatch stopwatch(device, contest);
   EXPECT_EQ(stopwatch.open().end, Done::End::executed);
   broken = true;
-  Measured measured = stopwatch.measure(3);
+  Measured measured = stopwatch.measure({3, {}});
   EXPECT_EQ(measured.end, Done::End::faulted);
   EXPECT_EQ(measured.arm, Arm::b);
   EXPECT_FALSE(device.held);  // the queue does not stand still for ever

@@ -19,6 +19,7 @@ constexpr unsigned kHostMapped = 2;                             // CU_MEMHOSTALL
 // A host that needs longer to queue its launches is too busy to measure anything.
 constexpr uint64_t kHoldNanoseconds = 500'000'000;
 constexpr unsigned kDigestThreads = 256;
+constexpr size_t kSumBytes = sizeof(Projection::sums) + sizeof(Projection::unusual);
 
 // What host and GPU both see: the host's word that ends a hold, and what the clock kernels put down.
 struct Mailbox {
@@ -159,12 +160,26 @@ class CudaDevice : public Device {
     return fill(sum_, 0, sizeof(uint64_t));
   }
   Trouble add_digest(Address at, uint64_t bytes, uint64_t first, uint64_t key) override {
-    auto sms = static_cast<uint64_t>(std::max(1, attribute(kAttributeSms)));
-    uint64_t ctas = (bytes / 8 + kDigestThreads) / kDigestThreads;
-    return launch_own("ptxlab_digest", static_cast<unsigned>(std::min(ctas, sms * 8)), kDigestThreads,
+    return launch_own("ptxlab_digest", ctas_for(bytes / 8 + 1), kDigestThreads,
                       Parameters().add(at).add(bytes).add(first).add(key).add(sum_).bytes());
   }
   Trouble end_digest(uint64_t& sum) override { return read(sum_, {reinterpret_cast<char*>(&sum), sizeof sum}); }
+
+  Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) override {
+    if (auto why = prepare()) return why;
+    if (auto why = fill(sum_, 0, kSumBytes)) return why;
+    launch::ResolvedLaunch one;
+    one.entry = "ptxlab_project";
+    one.grid = {ctas_for(count), static_cast<uint32_t>(Projection::kSums), 1};
+    one.block = {kDigestThreads, 1, 1};
+    auto parameters = Parameters().add(at).add(count).add(static_cast<uint32_t>(type)).add(key).add(sum_);
+    if (auto why = launch(own_, one, parameters.bytes())) return why;
+    std::array<char, kSumBytes> bytes{};
+    if (auto why = read(sum_, bytes)) return why;
+    std::memcpy(into.sums.data(), bytes.data(), sizeof into.sums);
+    std::memcpy(&into.unusual, bytes.data() + sizeof into.sums, sizeof into.unusual);
+    return std::nullopt;
+  }
 
   uint64_t l2_bytes() const override { return static_cast<uint64_t>(attribute(kAttributeL2Bytes)); }
   Trouble forget_persisting() override { return driver_.said(driver_.reset_persisting()); }
@@ -184,6 +199,11 @@ class CudaDevice : public Device {
     int value = 0;
     driver_.device_attribute(&value, which, device_);
     return value;
+  }
+  // A few CTAs an SM; each thread takes elements at that distance.
+  uint32_t ctas_for(uint64_t elements) const {
+    auto most = static_cast<uint64_t>(std::max(1, attribute(kAttributeSms))) * 8;
+    return static_cast<uint32_t>(std::min(most, elements / kDigestThreads + 1));
   }
   Address reading(size_t i) const { return seen_ + offsetof(Mailbox, readings) + i * sizeof(Mailbox::Reading); }
 
@@ -247,7 +267,7 @@ class CudaDevice : public Device {
   Trouble prepare() {
     if (mailbox_) return std::nullopt;
     if (auto why = load(own_, kKernels)) return "the worker's own kernels: " + *why;
-    if (auto why = allocate(sizeof(uint64_t), sum_)) return why;
+    if (auto why = allocate(kSumBytes, sum_)) return why;
     void* mailbox = nullptr;
     if (auto why = driver_.said(driver_.host_allocate(&mailbox, sizeof(Mailbox), kHostMapped))) return why;
     if (auto why = driver_.said(driver_.host_address(&seen_, mailbox, 0))) return why;

@@ -11,6 +11,7 @@
 
 #include "gpu/contest.h"
 #include "gpu/protocol.h"
+#include "gpu/worker/digest.h"
 
 namespace ptxlab::gpu {
 
@@ -58,6 +59,8 @@ class Device {
   virtual Trouble begin_digest() = 0;
   virtual Trouble add_digest(Address at, uint64_t bytes, uint64_t first, uint64_t key) = 0;
   virtual Trouble end_digest(uint64_t& sum) = 0;
+  // Of `count` elements of a float type; waits.
+  virtual Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) = 0;
 
   virtual uint64_t l2_bytes() const = 0;
   virtual Trouble forget_persisting() = 0;  // L2 lines that a kernel asked to be kept become ordinary ones

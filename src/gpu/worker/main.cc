@@ -119,7 +119,7 @@ class Worker {
     return opened;
   }
   Measured measure(const MeasureRequest& request) {
-    if (stopwatch_) return stopwatch_->measure(request.epochs);
+    if (stopwatch_) return stopwatch_->measure(request);
     Measured nothing;
     nothing.message = "no contest is open";
     return nothing;

@@ -155,18 +155,24 @@ Trouble Stage::execute(Arm arm, uint32_t set, uint32_t& failed) {
   return queue_launches(device_, arm, {plan, at(arm, set)}, failed);
 }
 
-Trouble Stage::add_digests(uint32_t set, uint64_t key, bool inputs) {
-  uint64_t words = 0;
+// Words are numbered through all buffers: two that change places are not the same.
+Trouble Stage::add_digest(uint32_t set, size_t buffer, uint64_t key) {
+  uint64_t first = 0;
+  for (size_t i = 0; i < buffer; ++i) first += shared()[i].bytes / 8 + 1;
+  return device_.add_digest(shared_at(set, buffer), shared()[buffer].bytes, first, key);
+}
+
+Trouble Stage::digest_inputs(uint32_t set, uint64_t key) {
   for (size_t i = 0; i < contest_.shared; ++i) {
-    const auto& buffer = shared()[i];
-    if ((buffer.role == ResolvedBuffer::Role::in) != inputs || buffer.bytes == 0) continue;
-    if (auto why = device_.add_digest(shared_at(set, i), buffer.bytes, words, key)) return why;
-    words += buffer.bytes / 8 + 1;
+    if (shared()[i].role != ResolvedBuffer::Role::in || shared()[i].bytes == 0) continue;
+    if (auto why = add_digest(set, i, key)) return why;
   }
   return std::nullopt;
 }
 
-Trouble Stage::digest_outputs(uint32_t set, uint64_t key) { return add_digests(set, key, false); }
-Trouble Stage::digest_inputs(uint32_t set, uint64_t key) { return add_digests(set, key, true); }
+Trouble Stage::project(uint32_t set, size_t buffer, uint64_t key, Projection& into) {
+  const uint64_t bytes = element(buffer) == Element::f64 ? 8 : element(buffer) == Element::f32 ? 4 : 2;
+  return device_.project(shared_at(set, buffer), shared()[buffer].bytes / bytes, element(buffer), key, into);
+}
 
 }  // namespace ptxlab::gpu

@@ -35,9 +35,10 @@ class Stage {
   // Queues one execution, with zeroing of the scratch that the plan wants zeroed. `failed`: the launch that was refused.
   Trouble execute(Arm arm, uint32_t set, uint32_t& failed);
 
-  // Adds to the device's digest what the task's outputs, or its inputs, hold.
-  Trouble digest_outputs(uint32_t set, uint64_t key);
+  // Adds to the device's digest what one shared buffer holds.
+  Trouble add_digest(uint32_t set, size_t buffer, uint64_t key);
   Trouble digest_inputs(uint32_t set, uint64_t key);
+  Trouble project(uint32_t set, size_t buffer, uint64_t key, Projection& into);
 
   Trouble fill_all(uint8_t value) { return device_.fill(whole_, value, bytes_); }
   Address shared_at(uint32_t set, size_t buffer) const { return sets_.at(set).at[0].at(buffer); }
@@ -46,6 +47,9 @@ class Stage {
 
   const Contest::Side& side(Arm arm) const { return contest_.sides.at(static_cast<size_t>(arm)); }
   // The buffers that both arms share, as in either plan.
+  Element element(size_t buffer) const {
+    return contest_.elements.empty() ? Element::exact : contest_.elements.at(buffer);
+  }
   std::span<const launch::ResolvedBuffer> shared() const {
     return {contest_.sides[0].plan.buffers.data(), contest_.shared};
   }
@@ -57,7 +61,6 @@ class Stage {
   const std::vector<Address>& at(Arm arm, uint32_t set) const { return sets_.at(set).at.at(static_cast<size_t>(arm)); }
   uint64_t scratch_bytes(Arm arm, uint64_t guard) const;
   Trouble restore(uint32_t set, size_t buffer);
-  Trouble add_digests(uint32_t set, uint64_t key, bool inputs);
 
   Device& device_;
   const Contest& contest_;

@@ -8,7 +8,8 @@
 // - Kernels under 20 us are timed in batches of executions, each on a set of its own: an event's time comes in steps of tens
 //   of nanoseconds.
 // - After each timed launch, once its end has been waited for, a key is drawn, and a digest of the outputs under that key is
-//   compared with that of the launch which was looked at when the contest opened. The inputs' follow at the epoch's end.
+//   compared with that of the launch which was looked at when the contest opened; where outputs differ in bits from launch to
+//   launch, sixteen projections of them. The inputs' follow at the epoch's end.
 #pragma once
 #include <memory>
 
@@ -26,7 +27,7 @@ class Stopwatch {
 
   // Once, before any measuring. After Done::End::faulted the device is lost, and the process should end.
   Opened open();
-  Measured measure(uint32_t epochs);
+  Measured measure(const MeasureRequest& request);
 
  private:
   class Contestants;
