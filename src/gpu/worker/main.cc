@@ -90,7 +90,7 @@ class Worker {
     return true;
   }
 
-  // Before anything new is begun.
+  // Between candidates.
   template <class Answer>
   bool sings(Answer& answer) {
     auto why = run_canary(device_);
@@ -103,8 +103,9 @@ class Worker {
   Done run(Job& job) {
     stopwatch_.reset();
     Done done;
-    if (!sings(done)) return done;
-    job.keep_module = job.keep_module && job.code == loaded_;
+    const bool other = job.code != loaded_;  // another candidate
+    if (other && !sings(done)) return done;
+    job.keep_module = job.keep_module && !other;
     done = execute(device_, job);
     loaded_ = done.end == Done::End::refused ? "" : std::move(job.code);
     return done;
