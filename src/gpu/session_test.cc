@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <set>
+#include <string_view>
 
 #include "gpu/host_device.h"
 #include "gpu/worker/canary.h"
@@ -19,6 +21,7 @@ char* pointer(std::span<const uint8_t> parameters, size_t at) {
 
 struct SessionTest : ::testing::Test {
   HostDevice device;
+  Arena arena{device};
   Job job;
   SessionTest() {
     using Role = launch::ResolvedBuffer::Role;
@@ -43,7 +46,7 @@ TEST_F(SessionTest, GivesTheContentsAndTakesThemBack) {
     return Trouble();
   };
   job.launches = 2;
-  Done done = execute(device, job);
+  Done done = execute(device, arena, job);
   ASSERT_EQ(done.end, Done::End::executed) << done.message;
   EXPECT_EQ(done.contents, (std::vector<std::string>{"abcde",
                                                      "\xa5"
@@ -51,6 +54,7 @@ TEST_F(SessionTest, GivesTheContentsAndTakesThemBack) {
                                                      std::string("\2\0\0", 3)}));
   EXPECT_TRUE(done.overruns.empty());
   EXPECT_EQ(done.milliseconds, 0.02);  // two launches of 10 us
+  arena.release();
   EXPECT_TRUE(device.memory.empty());
 }
 
@@ -60,14 +64,14 @@ TEST_F(SessionTest, SeesWritesBeforeAndBehindABuffer) {
     std::memset(pointer(parameters, 8) - 1 - 8, 0, 4);  // 8 bytes before y
     return Trouble();
   };
-  Done done = execute(device, job);
+  Done done = execute(device, arena, job);
   EXPECT_EQ(done.overruns, (std::vector<Overrun>{{1, -8, 4}, {2, 3, 2}}));
 }
 
 TEST_F(SessionTest, PoisonFillsWhatNobodyInitialises) {
   for (uint8_t poison : {0x00, 0x5a}) {
     job.poison = poison;
-    Done done = execute(device, job);
+    Done done = execute(device, arena, job);
     EXPECT_EQ(done.contents.at(1), std::string(5, static_cast<char>(poison)));
   }
   EXPECT_EQ(device.loads, 2);  // a new module for every job
@@ -75,10 +79,10 @@ TEST_F(SessionTest, PoisonFillsWhatNobodyInitialises) {
 
 TEST_F(SessionTest, VariablesAreFilledBeforeTheFirstLaunch) {
   job.plan.symbols = {{"taps", 0, 1, 3, {}, {}}};
-  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
   EXPECT_EQ(device.taps, std::string("bcd\0\0\0\0\0", 8));
   job.plan.symbols[0].name = "tapes";
-  Done none = execute(device, job);
+  Done none = execute(device, arena, job);
   EXPECT_EQ(none.end, Done::End::trouble);
   EXPECT_NE(none.message.find("tapes"), std::string::npos);
   launch::ResolvedSymbol address;
@@ -90,40 +94,56 @@ TEST_F(SessionTest, VariablesAreFilledBeforeTheFirstLaunch) {
     EXPECT_EQ(pointer({reinterpret_cast<const uint8_t*>(device.taps.data()), 8}, 0), pointer(parameters, 16) + 1);
     return Trouble();
   };
-  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
   job.plan.symbols[0].value.resize(12);
-  EXPECT_NE(execute(device, job).message.find("12 are given"), std::string::npos);
+  EXPECT_NE(execute(device, arena, job).message.find("12 are given"), std::string::npos);
 }
 
 TEST_F(SessionTest, EveryEndHasItsName) {
   job.code = "broken";
-  Done refused = execute(device, job);
+  Done refused = execute(device, arena, job);
   EXPECT_EQ(refused.end, Done::End::refused);
   EXPECT_NE(refused.message.find("line 3"), std::string::npos);
   job.code = "";
   device.room = 9000;
-  EXPECT_EQ(execute(device, job).end, Done::End::out_of_memory);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::out_of_memory);
   EXPECT_TRUE(device.memory.empty());
   device.room = 1 << 24;
   job.contents[0] = "abc";
-  EXPECT_EQ(execute(device, job).end, Done::End::trouble);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::trouble);
   job.contents[0] = "abcde";
   device.kernels["k"] = [&](std::span<const uint8_t>) {
     device.late = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered";
     return Trouble();
   };
-  Done faulted = execute(device, job);
+  Done faulted = execute(device, arena, job);
   EXPECT_EQ(faulted.end, Done::End::faulted);
   EXPECT_EQ(faulted.launch, 0u);
   EXPECT_NE(faulted.message.find("ILLEGAL_ADDRESS"), std::string::npos);
 }
 
 TEST_F(SessionTest, TheModuleOfTheJobBeforeStaysWhereThatIsAsked) {
-  execute(device, job);
+  execute(device, arena, job);
   EXPECT_EQ(device.loads, 1);
   job.keep_module = true;
-  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
   EXPECT_EQ(device.loads, 1);
+}
+
+// Another beginning each time, and nothing of what the job before put out, within its own memory or beyond.
+TEST_F(SessionTest, AJobFindsNothingOfTheOneBefore) {
+  std::set<char*> places;
+  device.kernels["k"] = [&](std::span<const uint8_t> parameters) {
+    char* y = pointer(parameters, 8);
+    places.insert(y);
+    const auto& [begin, block] = *device.memory.begin();
+    std::string_view all(block.get(), device.sizes.at(begin));
+    EXPECT_EQ(all.find("secret answer"), std::string_view::npos);
+    std::memcpy(y, "secret answer", 13);
+    return Trouble();
+  };
+  for (int n = 0; n < 20; ++n) execute(device, arena, job);
+  EXPECT_GT(places.size(), 10u);
 }
 
 TEST(Canary, KnowsASaneDeviceFromABrokenOne) {

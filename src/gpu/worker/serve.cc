@@ -103,12 +103,13 @@ class Worker {
     const bool other = job.code != loaded_;  // another candidate
     if (other && !sings(done)) return done;
     job.keep_module = job.keep_module && !other;
-    done = execute(device_, job);
+    done = execute(device_, arena_, job);
     loaded_ = done.end == Done::End::refused ? "" : std::move(job.code);
     return done;
   }
   Opened open(Contest& contest) {
     stopwatch_.reset();
+    arena_.release();  // a contest may want all there is
     loaded_.clear();
     if (Opened lost; !sings(lost)) return lost;
     stopwatch_.emplace(device_, std::move(contest));
@@ -125,6 +126,7 @@ class Worker {
 
   Device& device_;
   int in_, out_;
+  Arena arena_{device_};
   std::optional<Stopwatch> stopwatch_;
   std::string loaded_;  // the code of the module that the last job left; empty: none
 };

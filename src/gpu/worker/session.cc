@@ -2,6 +2,10 @@
 // kernel writes beyond an end is seen, and what it reads beyond is poison and no neighbour's right answer.
 #include "gpu/worker/session.h"
 
+#include <cstring>
+#include <string_view>
+#include <utility>
+
 #include "gpu/worker/placed_plan.h"
 
 namespace ptxlab::gpu {
@@ -21,22 +25,26 @@ Done ended(Done::End end, std::string message, uint32_t launch = 0) {
   return done;
 }
 
+// All of it equals the poison.
+bool untouched(std::string_view bytes, uint8_t poison) {
+  return bytes.empty() || (static_cast<uint8_t>(bytes[0]) == poison &&
+                           std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
 class Session {
  public:
-  Session(Device& device, const Job& job) : device_(device), job_(job), guard_(rounded(job.guard)) {}
-  ~Session() {
-    for (Address at : allocations_) device_.release(at);
-  }
+  Session(Device& device, Arena& arena, const Job& job)
+      : device_(device), arena_(arena), job_(job), guard_(rounded(job.guard)) {}
 
   Done run() {
     if (auto why = job_.keep_module ? std::nullopt : device_.load(Arm::a, job_.code))
       return ended(Done::End::refused, *why);
     for (const auto& buffer : job_.plan.buffers) {
-      Address at = 0;
-      if (auto why = device_.allocate(size_of(buffer), at)) return ended(Done::End::out_of_memory, *why);
-      allocations_.push_back(at);
-      starts_.push_back(at + guard_);
+      places_.push_back(bytes_ + guard_);
+      bytes_ += guard_ + rounded(buffer.bytes) + guard_;
     }
+    if (auto why = arena_.take(bytes_, job_.poison, begin_)) return ended(Done::End::out_of_memory, *why);
+    for (uint64_t place : places_) starts_.push_back(begin_ + place);
     if (auto why = prepare()) return ended(Done::End::trouble, *why);
     device_.mark(Device::Mark::begin);
     for (uint32_t n = 0; n < job_.launches; ++n) {
@@ -53,60 +61,81 @@ class Session {
   }
 
  private:
-  static constexpr uint32_t kUnknown = UINT32_MAX;  // faults come late: several launches were queued
+  static constexpr uint32_t kUnknown = UINT32_MAX;            // faults come late: several launches were queued
+  static constexpr uint64_t kInOnePiece = uint64_t{4} << 20;  // so much goes over and comes back as one
 
-  uint64_t size_of(const ResolvedBuffer& buffer) const { return guard_ + rounded(buffer.bytes) + guard_; }
   PlacedPlan placed() const { return {job_.plan, starts_}; }
 
   Trouble prepare() {
+    const bool one_piece = bytes_ <= kInOnePiece;
+    std::string image(one_piece ? bytes_ : 0, static_cast<char>(job_.poison));
     for (size_t i = 0; i < job_.plan.buffers.size(); ++i) {
       const auto& buffer = job_.plan.buffers[i];
-      if (auto why = device_.fill(allocations_[i], job_.poison, size_of(buffer))) return why;
-      if (buffer.bytes == 0) continue;
-      Trouble why;
-      switch (buffer.init) {
-        case ResolvedBuffer::Init::poison: break;
-        case ResolvedBuffer::Init::zero: why = device_.fill(starts_[i], 0, buffer.bytes); break;
-        case ResolvedBuffer::Init::data:
-          if (job_.contents[i].size() != buffer.bytes) return "the content of '" + buffer.name + "' has another size";
-          why = device_.write(starts_[i], job_.contents[i]);
-          break;
+      if (buffer.bytes == 0 || buffer.init == ResolvedBuffer::Init::poison) continue;
+      const bool data = buffer.init == ResolvedBuffer::Init::data;
+      if (data && job_.contents[i].size() != buffer.bytes)
+        return "the content of '" + buffer.name + "' has another size";
+      if (one_piece) {
+        if (data) job_.contents[i].copy(image.data() + places_[i], buffer.bytes);
+        if (!data) std::memset(image.data() + places_[i], 0, buffer.bytes);
+        continue;
       }
-      if (why) return why;
+      if (auto why = data ? device_.write(starts_[i], job_.contents[i]) : device_.fill(starts_[i], 0, buffer.bytes))
+        return why;
     }
-    if (auto why = fill_variables(device_, Arm::a, placed())) return why;
-    return device_.wait();
+    if (one_piece && bytes_ > 0) {
+      if (auto why = device_.write(begin_, image)) return why;
+    }
+    return fill_variables(device_, Arm::a, placed());
   }
 
   // Buffers with their guards come back whole: the ends of what is rounded up belong to the guard behind.
   Trouble collect(Done& done) {
-    for (size_t i = 0; i < job_.plan.buffers.size(); ++i) {
+    std::string image, one;
+    if (bytes_ <= kInOnePiece && bytes_ > 0) {
+      image.resize(bytes_);
+      if (auto why = device_.read(begin_, image)) return why;
+    }
+    for (uint32_t i = 0; i < job_.plan.buffers.size(); ++i) {
       const auto& buffer = job_.plan.buffers[i];
-      std::string whole(size_of(buffer), '\0');
-      if (auto why = device_.read(allocations_[i], whole)) return why;
-      Overrun overrun{static_cast<uint32_t>(i), 0, 0};
-      auto look = [&](uint64_t from, uint64_t to) {
-        for (uint64_t at = from; at < to; ++at) {
-          if (static_cast<uint8_t>(whole[at]) == job_.poison) continue;
-          if (overrun.bytes++ == 0) overrun.offset = static_cast<int64_t>(at) - static_cast<int64_t>(guard_);
-        }
-      };
-      look(0, guard_);
-      look(guard_ + buffer.bytes, whole.size());
-      if (overrun.bytes > 0) done.overruns.push_back(overrun);
-      done.contents.push_back(whole.substr(guard_, buffer.bytes));
+      const uint64_t size = guard_ + rounded(buffer.bytes) + guard_;
+      std::string_view whole;
+      if (image.empty()) {
+        one.resize(size);
+        if (auto why = device_.read(starts_[i] - guard_, one)) return why;
+        whole = one;
+      } else {
+        whole = std::string_view(image).substr(places_[i] - guard_, size);
+      }
+      look_at_guards(done, i, whole, buffer.bytes);
+      done.contents.emplace_back(whole.substr(guard_, buffer.bytes));
     }
     return std::nullopt;
   }
 
+  void look_at_guards(Done& done, uint32_t buffer, std::string_view whole, uint64_t bytes) const {
+    Overrun overrun{buffer, 0, 0};
+    for (auto [from, to] : {std::pair<uint64_t, uint64_t>{0, guard_}, {guard_ + bytes, whole.size()}}) {
+      if (untouched(whole.substr(from, to - from), job_.poison)) continue;
+      for (uint64_t at = from; at < to; ++at) {
+        if (static_cast<uint8_t>(whole[at]) == job_.poison) continue;
+        if (overrun.bytes++ == 0) overrun.offset = static_cast<int64_t>(at) - static_cast<int64_t>(guard_);
+      }
+    }
+    if (overrun.bytes > 0) done.overruns.push_back(overrun);
+  }
+
   Device& device_;
+  Arena& arena_;
   const Job& job_;
-  uint64_t guard_;
-  std::vector<Address> allocations_, starts_;
+  uint64_t guard_, bytes_ = 0;
+  Address begin_ = 0;
+  std::vector<uint64_t> places_;  // of buffers, from the beginning
+  std::vector<Address> starts_;
 };
 
 }  // namespace
 
-Done execute(Device& device, const Job& job) { return Session(device, job).run(); }
+Done execute(Device& device, Arena& arena, const Job& job) { return Session(device, arena, job).run(); }
 
 }  // namespace ptxlab::gpu
