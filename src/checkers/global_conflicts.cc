@@ -21,11 +21,13 @@ constexpr std::string_view kBetweenCtas = "CHK0003";
 constexpr std::string_view kInsideCta = "CHK0004";
 constexpr std::string_view kSameInstruction = "CHK0005";
 constexpr std::string_view kNarrowScope = "CHK0006";
+constexpr std::string_view kMixedSize = "CHK0008";
 
 std::pair<std::string_view, const char*> kind_of(const Conflict& conflict) {
   switch (conflict.kind) {
     case ConflictKind::same_instruction: return {kSameInstruction, "lanes of one store disagree"};
     case ConflictKind::narrow_scope: return {kNarrowScope, "atomic or strong accesses of too narrow a scope"};
+    case ConflictKind::mixed_size: return {kMixedSize, "atomic or strong accesses of different sizes"};
     case ConflictKind::store_store:
     case ConflictKind::store_load:
     case ConflictKind::atomic_plain: break;
@@ -40,6 +42,7 @@ std::string hint_for(const Conflict& conflict) {
     case ConflictKind::narrow_scope:
       return "a scope has to take in every thread that uses the place: .gpu for threads of other CTAs, .cluster for "
              "those of one cluster";
+    case ConflictKind::mixed_size: return std::string(kOneSize);
     case ConflictKind::atomic_plain: return "make the plain access atomic as well, or move it to another launch";
     case ConflictKind::store_store:
     case ConflictKind::store_load: break;

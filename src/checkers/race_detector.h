@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -60,6 +61,7 @@ enum class ConflictKind : uint8_t {
   atomic_plain,
   same_instruction,
   narrow_scope,  // both strong, and the scope of one does not take the other thread in
+  mixed_size,    // both strong, and their elements are of different sizes
 };
 
 // One kind of conflict between two instructions, with its first example.
@@ -210,6 +212,7 @@ class RaceDetector {
   bool lanes_agree(const Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) const;
   void check_list(const std::vector<Reader>& list, ConflictKind kind);
   void check_scopes(const std::vector<Reader>& list);
+  void check_sizes(const std::vector<Reader>& list);
   void add_to(std::vector<Reader>& list);
   Extra& extra_of(Cell& cell);
   void report(ConflictKind kind, ThreadId other, uint16_t other_site);
@@ -222,7 +225,8 @@ class RaceDetector {
   mutable HappensBefore order_;  // its look-ups keep the last CTA at hand
   bool exact_ = false, narrow_scopes_ = false;
   std::vector<simt::Site> sites_;
-  std::vector<Scope> scopes_;  // of the sites
+  std::vector<Scope> scopes_;    // of the sites
+  std::vector<uint8_t> widths_;  // of the sites: the bytes of one element, the unit of the memory model
   std::unordered_map<const ptx::Instruction*, uint16_t> site_indices_;
   std::vector<Extra> extras_{1};
   std::map<std::array<uint32_t, 3>, Conflict> conflicts_;
@@ -239,6 +243,10 @@ class RaceDetector {
   bool strong_ = false, writes_ = false;
   const ptx::Instruction* last_instruction_ = nullptr;
 };
+
+inline constexpr std::string_view kOneSize =
+    "the memory model knows no order between the two: use one size for the place (an element of a vector counts by "
+    "itself), or put a barrier between them";
 
 // "the store at line 41 (tile.cu:12) and the load at line 57 (tile.cu:18) are not ordered; 992 times in all"
 std::string pair_text(const RaceDetector& detector, const ConflictGroup& group, const ptx::Module& module);

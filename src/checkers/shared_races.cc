@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::string_view kRace = "CHK0001";
 constexpr std::string_view kSameInstruction = "CHK0002";
+constexpr std::string_view kMixedSize = "CHK0008";
 
 class SharedRaces : public simt::Observer {
  public:
@@ -126,13 +127,18 @@ base::Finding SharedRaces::describe(const ConflictGroup& group) const {
   const Conflict& conflict = *group.first;
   const bool same_instruction = conflict.kind == ConflictKind::same_instruction;
   base::Finding finding = pair_finding(detector_, conflict, *module_);
-  finding.code = same_instruction ? kSameInstruction : kRace;
-  finding.message =
-      fmt::format("{}: {} and {} of {} both reach {}, and {}",
-                  same_instruction ? "lanes of one store disagree" : "shared memory race", conflict.earlier_name,
-                  conflict.later_name, conflict.cta_name, conflict.what, pair_text(detector_, group, *module_));
+  const bool mixed = conflict.kind == ConflictKind::mixed_size;
+  finding.code = same_instruction ? kSameInstruction : mixed ? kMixedSize : kRace;
+  finding.message = fmt::format("{}: {} and {} of {} both reach {}, and {}",
+                                same_instruction ? "lanes of one store disagree"
+                                : mixed          ? "atomic or strong accesses of different sizes"
+                                                 : "shared memory race",
+                                conflict.earlier_name, conflict.later_name, conflict.cta_name, conflict.what,
+                                pair_text(detector_, group, *module_));
   if (same_instruction) {
     finding.hint = "let one lane store, give each lane its own place, or use an atomic";
+  } else if (mixed) {
+    finding.hint = kOneSize;
   } else if (conflict.kind == ConflictKind::atomic_plain) {
     finding.hint = "make the plain access atomic as well, or put bar.sync between the two";
   } else if (conflict.same_warp) {

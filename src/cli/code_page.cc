@@ -7,6 +7,7 @@
 #include <optional>
 #include <system_error>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "cli/files.h"
 
@@ -14,12 +15,8 @@ namespace ptxlab::cli {
 namespace {
 
 base::Finding trouble(std::string message, std::string_view file) {
-  base::Finding finding;
-  finding.code = "CLI0062";
-  finding.message = std::move(message);
-  finding.hint = "the pages belong to the project: is this checkout whole?";
-  finding.place.file = file;
-  return finding;
+  return base::error_in(std::string(file), "CLI0062", std::move(message),
+                        "the pages belong to the project: is this checkout whole?");
 }
 
 // The lines between the fences behind `heading`.

@@ -5,6 +5,7 @@
 #include <exception>
 #include <vector>
 
+#include "base/error.h"
 #include "base/nearest.h"
 #include "cli/output.h"
 
@@ -66,11 +67,10 @@ int run_command(Words words) {
   try {
     return run_subcommand("", kCommands, words);
   } catch (const std::exception& error) {
-    base::Finding finding;
-    finding.code = "CLI0090";
-    finding.message = fmt::format("{} stopped: {}", words.empty() ? "ptxlab" : words[0], error.what());
-    finding.hint = "trouble of this machine (memory, disk), or a fault of ptxlab";
-    return refuse({finding}, kExitInfrastructure);
+    return refuse(
+        {base::error("CLI0090", fmt::format("{} stopped: {}", words.empty() ? "ptxlab" : words[0], error.what()),
+                     "trouble of this machine (memory, disk), or a fault of ptxlab")},
+        kExitInfrastructure);
   }
 }
 

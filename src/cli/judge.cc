@@ -1,5 +1,6 @@
 // ptxlab judge: takes one candidate through the gates and prints the verdict.
 #include "judge/judge.h"
+#include "base/error.h"
 
 #include <fmt/format.h>
 
@@ -59,12 +60,9 @@ base::Result<GateName> parse_gate(const std::string& word) {
     known.emplace_back(record::name_of(gate));
   }
   auto near = base::nearest(word, known);
-  base::Finding finding;
-  finding.code = "CLI0032";
-  finding.message = fmt::format("--until {}: no such gate", word);
-  finding.hint =
-      near.empty() ? fmt::format("the gates are {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near);
-  return finding;
+  return base::error(
+      "CLI0032", fmt::format("--until {}: no such gate", word),
+      near.empty() ? fmt::format("the gates are {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
 }
 
 int exit_code(OutcomeName outcome, bool require_faster) {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/error.h"
 #include "base/finding_json.h"
 
 namespace ptxlab::cli {
@@ -37,11 +38,7 @@ void print_findings(const base::Findings& findings, std::string_view source) {
 }
 
 int refuse(std::string_view code, std::string_view message, std::string_view hint) {
-  base::Finding finding;
-  finding.code = code;
-  finding.message = message;
-  finding.hint = hint;
-  return refuse({finding}, kExitWrongUse);
+  return refuse({base::error(code, std::string(message), std::string(hint))}, kExitWrongUse);
 }
 
 int refuse(const base::Findings& findings, int code) {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "base/hash.h"
@@ -33,14 +34,6 @@ struct Request {
   std::vector<std::string> specs, outs;
   bool json = false, apart = false;
 };
-
-base::Finding trouble(std::string_view code, std::string message, std::string hint) {
-  base::Finding finding;
-  finding.code = code;
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
-}
 
 // --- what to watch -------------------------------------------------------------------------------------------------------
 
@@ -85,8 +78,8 @@ base::Result<Watch> parse_check(std::string_view list) {
       for (const auto& one : checkers::all_remarks()) known.emplace_back(one.name);
       for (const auto& one : checkers::asked_checkers()) known.emplace_back(one.name);
       auto near = base::nearest(word, known);
-      return trouble("CLI0015", fmt::format("--check: no checker '{}'", word),
-                     near.empty() ? "--check takes " + checker_list() : fmt::format("did you mean '{}'?", near));
+      return base::error("CLI0015", fmt::format("--check: no checker '{}'", word),
+                         near.empty() ? "--check takes " + checker_list() : fmt::format("did you mean '{}'?", near));
     }
     if (comma == std::string_view::npos) return watch;
     list.remove_prefix(comma + 1);
@@ -144,12 +137,12 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
     auto what = request.entry.empty() ? fmt::format("{} entries: --entry says which", names.size())
                                       : fmt::format("no entry '{}'", request.entry);
     auto near = base::nearest(request.entry, names);
-    return trouble(
+    return base::error(
         "CLI0013", what,
         near.empty() ? fmt::format("entries: {}", fmt::join(names, ", ")) : fmt::format("did you mean '{}'?", near));
   }
   if (entry->parameters.size() != arguments.size())
-    return trouble(
+    return base::error(
         "CLI0014",
         fmt::format("'{}' takes {} arguments, {} given", entry->name, entry->parameters.size(), arguments.size()),
         "its parameters: " + parameter_list(*entry));
@@ -165,12 +158,12 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
   uint64_t threads = uint64_t{one.block[0]} * one.block[1] * one.block[2];
   if (one.block[0] > launch::kMaxThreadsPerCta || one.block[1] > launch::kMaxThreadsPerCta ||
       threads > launch::kMaxThreadsPerCta)
-    return trouble(
+    return base::error(
         "CLI0011",
         fmt::format("--block {}: {} threads, a CTA has at most {}", request.block, threads, launch::kMaxThreadsPerCta),
         "");
   if (request.shared > 1u << 20)
-    return trouble("CLI0011", fmt::format("--shared {}: more than any GPU has", request.shared), "");
+    return base::error("CLI0011", fmt::format("--shared {}: more than any GPU has", request.shared), "");
   one.shared_bytes = static_cast<uint32_t>(request.shared);
 
   auto layout = launch::layout_of(*entry);
@@ -179,7 +172,7 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
     const auto& parameter = entry->parameters[i];
     size_t bytes = arguments[i].buffer() ? 8 : arguments[i].bytes.size();
     if (parameter.bytes() != bytes)
-      return trouble(
+      return base::error(
           "CLI0014",
           fmt::format("argument {}: {} bytes, but parameter '{}' has {}", i, bytes, parameter.name, parameter.bytes()),
           arguments[i].buffer() ? "a buffer's address takes 8 bytes" : "choose the type by the parameter's size");
@@ -205,8 +198,8 @@ base::Result<launch::ResolvedPlan> plan_of_file(const Request& request, const pt
     const auto& argument = arguments[i];
     auto name = argument.name.empty() ? fmt::format("arg{}", i) : argument.name;
     if (argument.kind == RunArgument::Kind::same)
-      return trouble("CLI0014", fmt::format("argument {}: same:N does not go with --plan", i),
-                     "the plan itself may name a buffer twice");
+      return base::error("CLI0014", fmt::format("argument {}: same:N does not go with --plan", i),
+                         "the plan itself may name a buffer twice");
     if (argument.buffer()) {
       binding.buffers[*buffers.of_argument[i]].name = name;
       continue;
@@ -321,11 +314,11 @@ base::Findings undefined_outputs(const launch::ResolvedPlan& plan, const std::ve
     auto unwritten = checkers::unwritten_elements(memory.allocation(allocations[i]), bytes);
     if (!unwritten) continue;
     findings.push_back(
-        trouble("CMP0101",
-                fmt::format("{} of {} {} of '{}' have undefined bits, the first is {} {}", unwritten->count,
-                            plan.buffers[i].bytes / bytes, bytes == 1 ? "bytes" : "elements", plan.buffers[i].name,
-                            bytes == 1 ? "byte" : "element", unwritten->first),
-                "what was stored there comes from something that was never given a value"));
+        base::error("CMP0101",
+                    fmt::format("{} of {} {} of '{}' have undefined bits, the first is {} {}", unwritten->count,
+                                plan.buffers[i].bytes / bytes, bytes == 1 ? "bytes" : "elements", plan.buffers[i].name,
+                                bytes == 1 ? "byte" : "element", unwritten->first),
+                    "what was stored there comes from something that was never given a value"));
   }
   return findings;
 }
@@ -371,10 +364,11 @@ base::Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words,
     size_t number = 0;
     auto [end, error] = std::from_chars(word.data(), word.data() + std::min(colon, word.size()), number);
     if (colon == std::string::npos || colon + 1 == word.size() || error != std::errc() || end != word.data() + colon)
-      return trouble("CLI0016", fmt::format("--out {}: not N:FILE", word), "N counts all --arg from 0: --out 2:y.bin");
+      return base::error("CLI0016", fmt::format("--out {}: not N:FILE", word),
+                         "N counts all --arg from 0: --out 2:y.bin");
     if (number >= buffers.of_argument.size() || !buffers.of_argument[number])
-      return trouble("CLI0016", fmt::format("--out {}: argument {} is no buffer", word, number),
-                     "N counts all --arg from 0");
+      return base::error("CLI0016", fmt::format("--out {}: argument {} is no buffer", word, number),
+                         "N counts all --arg from 0");
     outs.push_back({*buffers.of_argument[number], word.substr(colon + 1)});
   }
   return outs;
@@ -447,8 +441,8 @@ void tell_malformed(const Request& request, const base::Findings& findings, cons
 std::optional<int> refuse_engine(const std::string& engine) {
   if (engine == "simt" || engine == "gpu") return std::nullopt;
   if (engine == "jit")
-    return refuse({trouble("CLI0012", fmt::format("the engine '{}' is not in this version", engine),
-                           "--engine simt runs on the CPU")},
+    return refuse({base::error("CLI0012", fmt::format("the engine '{}' is not in this version", engine),
+                               "--engine simt runs on the CPU")},
                   kExitInfrastructure);
   return refuse("CLI0012", fmt::format("no engine '{}'", engine), "this version has simt and gpu");
 }

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/narrow_float.h"
 #include "base/nearest.h"
@@ -21,11 +22,7 @@ constexpr Type kTypes[] = {Type::u8,  Type::u16,  Type::u32, Type::u64, Type::s8
                            Type::f16, Type::bf16, Type::f32, Type::f64, Type::b8, Type::b16, Type::b32, Type::b64};
 
 base::Finding trouble(std::string message, std::string hint) {
-  base::Finding finding;
-  finding.code = "CLI0010";
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error("CLI0010", std::move(message), std::move(hint));
 }
 
 std::optional<Type> type_in_list(std::string_view name) {
@@ -234,11 +231,8 @@ base::Result<launch::Dim3> parse_dim3(std::string_view text, std::string_view op
     size_t comma = rest.find(',');
     auto number = digits(rest.substr(0, comma), 10);
     if (axis == 3 || !number || *number == 0 || *number > 0x7fffffff) {
-      base::Finding finding;
-      finding.code = "CLI0011";
-      finding.message = fmt::format("{} {}: not a size", option, text);
-      finding.hint = fmt::format("{} X[,Y[,Z]], each at least 1: {} 128,2", option, option);
-      return finding;
+      return base::error("CLI0011", fmt::format("{} {}: not a size", option, text),
+                         fmt::format("{} X[,Y[,Z]], each at least 1: {} 128,2", option, option));
     }
     size[axis] = static_cast<uint32_t>(*number);
     if (comma == std::string_view::npos) return size;

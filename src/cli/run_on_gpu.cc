@@ -4,20 +4,13 @@
 
 #include <chrono>
 
+#include "base/error.h"
 #include "judge/assemblers.h"
 
 namespace ptxlab::cli {
 namespace {
 
 constexpr std::chrono::seconds kLimit(60);
-
-base::Finding finding(const char* code, std::string message, std::string hint) {
-  base::Finding made;
-  made.code = code;
-  made.message = std::move(message);
-  made.hint = std::move(hint);
-  return made;
-}
 
 std::string beyond(const gpu::Overrun& overrun, const launch::ResolvedBuffer& buffer) {
   auto end = static_cast<int64_t>(buffer.bytes);
@@ -56,19 +49,20 @@ base::Result<GpuRun> run_on_gpu(gpu::Runner& worker, const ptx::Module& module, 
   switch (run.done.end) {
     case gpu::Done::End::executed: break;
     case gpu::Done::End::refused:
-      return finding("GPU0012", "the driver does not load the code: " + run.done.message,
-                     "'ptxlab doctor' says which PTX it takes");
+      return base::error("GPU0012", "the driver does not load the code: " + run.done.message,
+                         "'ptxlab doctor' says which PTX it takes");
     case gpu::Done::End::faulted:
-      run.findings.push_back(finding("GPU0010", "the GPU stopped it: " + run.done.message,
-                                     "run it with --engine simt: the checkers name the line"));
+      run.findings.push_back(base::error("GPU0010", "the GPU stopped it: " + run.done.message,
+                                         "run it with --engine simt: the checkers name the line"));
       break;
     case gpu::Done::End::out_of_memory:
     case gpu::Done::End::lost:
-    case gpu::Done::End::trouble: return finding("GPU0005", "the GPU worker could not run it: " + run.done.message, "");
+    case gpu::Done::End::trouble:
+      return base::error("GPU0005", "the GPU worker could not run it: " + run.done.message, "");
   }
   for (const auto& overrun : run.done.overruns) {
-    run.findings.push_back(finding("GPU0011", beyond(overrun, plan.buffers.at(overrun.buffer)),
-                                   "run it with --engine simt: the checkers name the line"));
+    run.findings.push_back(base::error("GPU0011", beyond(overrun, plan.buffers.at(overrun.buffer)),
+                                       "run it with --engine simt: the checkers name the line"));
   }
   return run;
 }

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/error.h"
 #include "base/nearest.h"
 
 namespace ptxlab::cli {
@@ -13,11 +14,8 @@ base::Result<isa::Target> parse_target(const std::string& word) {
   std::vector<std::string> known;
   for (const auto& target : isa::known_targets()) known.push_back(target.name());
   auto near = base::nearest(word, known);
-  base::Finding finding;
-  finding.code = "CLI0023";
-  finding.message = fmt::format("--target {}: no such target", word);
-  finding.hint = near.empty() ? "such as sm_80 or sm_90a" : fmt::format("did you mean '{}'?", near);
-  return finding;
+  return base::error("CLI0023", fmt::format("--target {}: no such target", word),
+                     near.empty() ? "such as sm_80 or sm_90a" : fmt::format("did you mean '{}'?", near));
 }
 
 }  // namespace ptxlab::cli

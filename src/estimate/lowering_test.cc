@@ -158,7 +158,8 @@ TEST(Lowering, IsNearWhatPtxasMakes) {
 
 TEST(Hardware, EveryTargetHasADevice) {
   for (int sm : {50, 80, 86, 87, 89, 90, 100, 103, 110, 120}) {
-    const auto& h = hardware_of({static_cast<uint16_t>(sm), 0});
+    const isa::Target target{static_cast<uint16_t>(sm), 0};
+    const Hardware& h = hardware_of(target);
     EXPECT_GT(h.sms, 0);
     EXPECT_GT(h.dram_gbs, 0);
     EXPECT_GT(h.l2_gbs, h.dram_gbs);

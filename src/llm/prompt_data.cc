@@ -271,24 +271,6 @@ std::string trimmed(std::string text) {
   return text;
 }
 
-bool right(record::OutcomeName outcome) {
-  using record::OutcomeName;
-  switch (outcome) {
-    case OutcomeName::unverified:
-    case OutcomeName::slower:
-    case OutcomeName::same:
-    case OutcomeName::faster:
-    case OutcomeName::unstable: return true;
-    case OutcomeName::malformed:
-    case OutcomeName::rejected:
-    case OutcomeName::faulted:
-    case OutcomeName::wrong:
-    case OutcomeName::cheating:
-    case OutcomeName::infrastructure: return false;
-  }
-  return false;
-}
-
 // What the gates said, errors first; more than a dozen say no more than the first.
 std::string findings_of(const record::Earlier& earlier) {
   constexpr size_t kMost = 12;
@@ -344,7 +326,7 @@ std::vector<size_t> most_telling(const std::vector<record::Earlier>& earlier) {
   std::vector<size_t> order;
   for (size_t i = earlier.size(); i-- > 0;) order.push_back(i);
   auto speed = [&](size_t i) {
-    return right(earlier[i].verdict.outcome) ? earlier[i].verdict.estimated_speedup.value_or(1) : 0.0;
+    return record::is_right(earlier[i].verdict.outcome) ? earlier[i].verdict.estimated_speedup.value_or(1) : 0.0;
   };
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
   return order;

@@ -141,23 +141,6 @@ class Gathering {
   size_t copies_ = 0;
 };
 
-bool right(const record::Verdict& verdict) {
-  switch (verdict.outcome) {
-    case OutcomeName::unverified:
-    case OutcomeName::slower:
-    case OutcomeName::same:
-    case OutcomeName::faster:
-    case OutcomeName::unstable: return true;
-    case OutcomeName::malformed:
-    case OutcomeName::rejected:
-    case OutcomeName::faulted:
-    case OutcomeName::wrong:
-    case OutcomeName::cheating:
-    case OutcomeName::infrastructure: return false;
-  }
-  return false;
-}
-
 double uncertainty_of(const record::Verdict& verdict) {
   return std::max(kWorthMentioning - 1, verdict.estimate ? verdict.estimate->uncertainty : 0);
 }
@@ -175,7 +158,7 @@ void rank(Optimised& result) {
   auto& ranking = result.ranking;
   for (size_t i = 0; i < result.attempts.size(); ++i) {
     const auto& attempt = result.attempts[i];
-    if (right(attempt.verdict)) ranking.push_back(i);
+    if (record::is_right(attempt.verdict.outcome)) ranking.push_back(i);
   }
   auto speed = [&](size_t i) { return result.attempts[i].verdict.estimated_speedup.value_or(0); };
   std::stable_sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });

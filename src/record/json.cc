@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/base64.h"
+#include "base/error.h"
 #include "base/finding_json.h"
 #include "base/utf8.h"
 
@@ -23,11 +24,7 @@ struct Wrong {
 };
 
 base::Finding finding(const char* code, std::string message) {
-  base::Finding made;
-  made.code = code;
-  made.message = std::move(message);
-  made.hint = "write it as `ptxlab ... --json` prints it";
-  return made;
+  return base::error(code, std::move(message), "write it as `ptxlab ... --json` prints it");
 }
 
 // Reads the members of one object; messages name the place as "verdict.gates[2].name".

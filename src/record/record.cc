@@ -42,6 +42,23 @@ std::string_view name_of(OutcomeName outcome) {
   return "";
 }
 
+bool is_right(OutcomeName outcome) {
+  switch (outcome) {
+    case OutcomeName::unverified:
+    case OutcomeName::slower:
+    case OutcomeName::same:
+    case OutcomeName::faster:
+    case OutcomeName::unstable: return true;
+    case OutcomeName::malformed:
+    case OutcomeName::rejected:
+    case OutcomeName::faulted:
+    case OutcomeName::wrong:
+    case OutcomeName::cheating:
+    case OutcomeName::infrastructure: return false;
+  }
+  return false;
+}
+
 std::vector<Gate> all_gates() {
   std::vector<Gate> gates;
   for (GateName name : {GateName::check, GateName::assemble, GateName::emulate, GateName::execute, GateName::time}) {

@@ -49,6 +49,8 @@ enum class OutcomeName : uint8_t {
 std::string_view name_of(GateName gate);
 std::string_view name_of(GateStatus status);
 std::string_view name_of(OutcomeName outcome);
+// Found right by all that ran, whatever its speed.
+bool is_right(OutcomeName outcome);
 
 struct Gate {
   GateName name = GateName::check;

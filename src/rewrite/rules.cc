@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
+
 namespace ptxlab::rewrite {
 
 // The one place that knows every rule, in the order in which a proposer tries them.
@@ -20,12 +22,7 @@ const Rule* rule_named(std::string_view name) {
 }
 
 base::Finding refusal(std::string code, std::string message, std::string hint) {
-  base::Finding finding;
-  finding.code = std::move(code);
-  finding.severity = base::Severity::error;
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error(code, std::move(message), std::move(hint));
 }
 
 bool may_change_rounding(const Subject& subject) {

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "task/fill.h"
@@ -22,12 +23,7 @@ constexpr int64_t kSpecialElements = 32;  // a special-value case needs room for
 constexpr int kMaxDraws = 10'000;
 
 base::Finding fault(const char* code, const base::Place& place, std::string message, std::string hint = "") {
-  base::Finding finding;
-  finding.code = code;
-  finding.place = place;
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error(code, std::move(message), std::move(hint), place);
 }
 
 std::optional<int64_t> lookup(const Sizes& sizes, std::string_view name) {

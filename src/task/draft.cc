@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "base/error.h"
 #include "ptx/hints.h"
 #include "task/cuda_declarations.h"
 #include "task/cuda_scan.h"
@@ -336,11 +337,7 @@ Draft Drafter::finish() {
 namespace {
 
 base::Finding no_kernel(const std::filesystem::path& kernel, std::string message, const char* code = "TASK0020") {
-  base::Finding finding;
-  finding.code = code;
-  finding.place.file = kernel.string();
-  finding.message = std::move(message);
-  return finding;
+  return base::error_in(kernel.string(), code, std::move(message));
 }
 
 }  // namespace

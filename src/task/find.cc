@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/nearest.h"
 #include "task/task.h"
 
@@ -16,11 +17,7 @@ bool ends_with(std::string_view text, std::string_view end) {
 }
 
 base::Finding no_task(std::string message, std::string hint) {
-  base::Finding finding;
-  finding.code = "TASK0007";
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error("TASK0007", std::move(message), std::move(hint));
 }
 
 fs::path beside(const fs::path& kernel, const char* end) {

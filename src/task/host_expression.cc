@@ -31,22 +31,21 @@ class Translator {
   Translator(const HostNames& names, int depth) : names_(names), depth_(depth) {}
 
   std::optional<std::vector<std::string>> words(std::string_view host) {
-    const CudaTokens all = tokenize_cuda(host);
-    tokens_ = &all.tokens;
-    for (size_t i = 0; i < all.tokens.size();) {
+    tokens_ = tokenize_cuda(host).tokens;
+    for (size_t i = 0; i < tokens_.size();) {
       if (!step(i)) return std::nullopt;
     }
     return out_;
   }
 
  private:
-  bool at(size_t i, std::string_view what) const { return i < tokens_->size() && (*tokens_)[i].is(what); }
+  bool at(size_t i, std::string_view what) const { return i < tokens_.size() && tokens_[i].is(what); }
 
   bool step(size_t& i) {
-    const CudaToken& token = (*tokens_)[i];
+    const CudaToken& token = tokens_[i];
     if (token.is("(") && cast(i)) return true;
     if (token.is("static_cast") && at(i + 1, "<")) {
-      while (i < tokens_->size() && !at(i, ">")) ++i;
+      while (i < tokens_.size() && !at(i, ">")) ++i;
       ++i;
       return true;
     }
@@ -69,7 +68,7 @@ class Translator {
   // (unsigned int) in front of an operand.
   bool cast(size_t& i) const {
     size_t end = i + 1;
-    while (end < tokens_->size() && type_word((*tokens_)[end].spelling)) ++end;
+    while (end < tokens_.size() && type_word(tokens_[end].spelling)) ++end;
     if (end == i + 1 || !at(end, ")")) return false;
     i = end + 1;
     return true;
@@ -77,8 +76,8 @@ class Translator {
 
   bool name(size_t& i) {
     if (at(i, "std") && at(i + 1, "::")) i += 2;
-    if (i >= tokens_->size()) return false;
-    std::string word((*tokens_)[i].spelling);
+    if (i >= tokens_.size()) return false;
+    std::string word(tokens_[i].spelling);
     if (at(i + 1, "(")) {
       std::string lower = word;
       std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -112,7 +111,7 @@ class Translator {
 
   const HostNames& names_;
   int depth_;
-  const std::vector<CudaToken>* tokens_ = nullptr;
+  std::vector<CudaToken> tokens_;  // views into the expression
   std::vector<std::string> out_;
 };
 

@@ -1,5 +1,6 @@
 // The reference as a subprocess (reference_program.h): fed the case over stdin, its doubles read from stdout.
 #include "task/oracle.h"
+#include "base/error.h"
 
 #include <fmt/format.h>
 
@@ -24,12 +25,7 @@ constexpr size_t kElementBytes = 24;
 constexpr size_t kMessageBytes = 4000;
 
 base::Finding fault(const char* code, const fs::path& file, std::string message, std::string hint = "") {
-  base::Finding finding;
-  finding.code = code;
-  finding.place.file = file.string();
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error_in(file.string(), code, std::move(message), std::move(hint));
 }
 
 class Message {

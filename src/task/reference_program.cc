@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/subprocess.h"
@@ -31,12 +32,7 @@ constexpr const char* kMachine = "another machine";
 constexpr size_t kMessageBytes = 4000;
 
 base::Finding fault(const char* code, const fs::path& file, std::string message, std::string hint = "") {
-  base::Finding finding;
-  finding.code = code;
-  finding.place.file = file.string();
-  finding.message = std::move(message);
-  finding.hint = std::move(hint);
-  return finding;
+  return base::error_in(file.string(), code, std::move(message), std::move(hint));
 }
 
 // The compiler's version, part of the cache's key; empty where there is no compiler. Asked once.
