@@ -39,7 +39,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--plan", "FILE", request.plan, "The launch plan; without any the baseline's");
   options.value("--until", "GATE", request.until, "The last gate that runs");
   options.value("--require", "faster", request.require, "Exit with 1 unless the candidate is faster");
-  options.value("--target", "SM", request.target, "The target to judge for: sm_90a; else the task's first");
+  options.value("--target", "SM", request.target, "The target to judge for: sm_90a; else the GPU's, or the task's first");
   options.value("--ptxas", "VERSION|FILE", request.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", request.witness, kWitnessHelp);
   options.value("--gpu", "LIST", request.gpu, kGpuHelp);
@@ -128,6 +128,7 @@ int judge(Words words) {
   parts.assemblers = std::move(*assemblers);
   parts.gpus = std::move(*gpus);
   judge::Judge judge(std::move(parts));
+  if (!options.target && options.until >= record::GateName::execute) options.target = judge.gpu_target(*task);
   auto verdict = judge.judge(*task, candidate, options);
   if (request.json) {
     print_json(record::to_json(verdict));

@@ -71,7 +71,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--out", "FILE.ptx", wanted.out, "write the answer there: the original's PTX where that is kept");
   options.flag("--accept-estimate", wanted.accept_estimate,
                "let a candidate that is only estimated faster be the answer");
-  options.value("--target", "SM", wanted.target, "the target to judge for (the task's first)");
+  options.value("--target", "SM", wanted.target, "the target to judge for (the GPU's, else the task's first)");
   options.value("--ptxas", "VERSION|FILE", wanted.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", wanted.witness, kWitnessHelp);
   options.value("--gpu", "LIST", wanted.gpu, kGpuHelp);
@@ -255,6 +255,7 @@ std::optional<int> prepare(Call& call) {
   parts.assemblers = std::move(*assemblers);
   parts.gpus = std::move(*gpus);
   call.judge = std::make_unique<judge::Judge>(std::move(parts));
+  if (!call.judging.target) call.judging.target = call.judge->gpu_target(call.task);
   auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());
   call.judging.target = *target;

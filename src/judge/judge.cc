@@ -526,6 +526,15 @@ base::Result<const Baseline*> Judge::baseline(const task::Task& task, const isa:
   return &*made;
 }
 
+std::optional<isa::Target> Judge::gpu_target(const task::Task& task) {
+  uint32_t sm = state_->gpus.with([](const GpuResult& gpu) { return gpu ? (*gpu)->hello().sm : 0; });
+  if (sm == 0) return std::nullopt;
+  for (const auto& name : task.targets) {
+    if (auto target = isa::target_named(name); target && target->sm == sm) return target;
+  }
+  return isa::target_named(fmt::format("sm_{}", sm));
+}
+
 base::Result<isa::Target> judged_target(const task::Task& task, const std::optional<isa::Target>& wanted) {
   if (wanted) return *wanted;
   if (!task.targets.empty()) {

@@ -61,6 +61,10 @@ class Judge {
   base::Result<record::Estimate> estimate(const task::Task& task, const record::Candidate& candidate,
                                           const JudgeOptions& options);
 
+  // The target of the GPU that is there, as `task` names it if it does: what a candidate is judged for where nobody says anything
+  // else. Starts a worker. Nothing: there is no GPU.
+  std::optional<isa::Target> gpu_target(const task::Task& task);
+
   struct State;  // judge.cc's own
 
  private:
