@@ -218,6 +218,7 @@ struct Call {
   std::unique_ptr<judge::Judge> judge;
   judge::JudgeOptions judging;
   const judge::Baseline* baseline = nullptr;
+  base::Findings said;  // warnings about the task and the user's own kernel
 };
 
 // The command line made sense of: the task read, the target chosen, the user's kernel compiled. An exit code where not.
@@ -269,6 +270,13 @@ std::optional<int> prepare(Call& call) {
     return refuse(baseline.findings(), machine ? kExitInfrastructure : kExitNo);
   }
   call.baseline = *baseline;
+  // Where nothing can be judged nobody is asked for candidates.
+  auto preparing = call.judging;
+  preparing.threads = 0;
+  call.said = call.judge->preparation(call.task, preparing);
+  if (base::has_error(call.said))
+    return refuse(call.said, call.said.front().code == "ORA0001" ? kExitInfrastructure : kExitWrongUse);
+  std::erase_if(call.said, [](const auto& finding) { return finding.severity == base::Severity::note; });
   return std::nullopt;
 }
 
@@ -324,6 +332,7 @@ int optimize(Words words) {
   options.command = wanted.command;
   auto judging = [&](const record::Candidate& c) { return call.judge->judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
+  result.findings.insert(result.findings.begin(), call.said.begin(), call.said.end());
   auto written = write_answer(call, result);
   if (wanted.json) {
     print_json(as_json(result, wanted, brief, written));

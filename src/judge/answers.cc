@@ -58,6 +58,7 @@ struct Made {
   PreparedCase prepared;
   base::Findings errors;                    // stop everything
   std::string left_out;                     // why the case is not judged; empty: it is
+  bool own_fault = false;                   // that is since the user's own kernel faults
   std::map<std::string, double> own_error;  // of the baseline by output, over bound (a)
   bool random = false;                      // the oracle was randomly rounded runs
   uint64_t loose = 0, varying = 0;          // OwnAnswers'
@@ -92,6 +93,7 @@ class Preparer {
     if (usable) made.prepared.baseline_instructions = run.thread_instructions;
     if (!usable && !reference_) {
       made.left_out = run.findings.empty() ? "the baseline does not run on the engine" : run.findings.front().message;
+      made.own_fault = run.supported;
       return made;
     }
     if (reference_) {
@@ -362,6 +364,14 @@ base::Result<PreparedTask> prepare(const task::Task& task, const Baseline& basel
     auto bound = task::bind_case(task, task::case_of(one.sizes, options.seed));
     if (!bound) return bound.findings();
     prepared.timed.push_back(std::move(*bound));
+  }
+  if (prepared.cases.empty() && std::any_of(made.begin(), made.end(), [](const Made& one) { return one.own_fault; })) {
+    const Made& first = *std::find_if(made.begin(), made.end(), [](const Made& one) { return one.own_fault; });
+    return judge_finding(
+        "JDG0011", Severity::error,
+        fmt::format("nothing can be judged by this task: your own kernel faults in every case; the first is {}: {}",
+                    first.prepared.data.what.label(), first.left_out),
+        "mend the shapes and sizes in the task, the launch in the plan, or the kernel");
   }
   if (prepared.cases.empty()) {
     return judge_finding("JDG0010", Severity::error,

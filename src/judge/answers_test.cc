@@ -164,6 +164,15 @@ TEST_F(Answers, ABaselineThatCannotRunIsTroubleOnlyWhereNothingElseKnows) {
   EXPECT_EQ(with->cases[0].baseline_instructions, 0u);
 }
 
+TEST_F(Answers, ABaselineThatFaultsEverywhereJudgesNothing) {
+  auto alone = prepare_with("faults", false);
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.findings()[0].code, "JDG0011");
+  EXPECT_NE(alone.findings()[0].message.find("your own kernel faults in every case; the first is n="),
+            std::string::npos)
+      << alone.findings()[0].message;
+}
+
 TEST(MergeFindings, CountsCasesNotFindings) {
   base::Finding finding;
   finding.code = "RUN0002";

@@ -520,6 +520,19 @@ std::unique_ptr<record::Evaluator> make_evaluator(Judge& judge, const task::Task
   return std::make_unique<JudgeEvaluator>(judge, task, std::move(options));
 }
 
+base::Findings Judge::preparation(const task::Task& task, const JudgeOptions& options) {
+  auto target = judged_target(task, options.target);
+  if (!target) return target.findings();
+  const auto& read = state_->baseline(task, *target);
+  if (!read) return read.findings();
+  const auto& cases = state_->cases(task, *read, options);
+  if (cases) return cases->findings;
+  base::Findings findings = cases.findings();
+  // Another engine, or a GPU, may know more.
+  if (findings.front().code == "JDG0010") findings.front().severity = base::Severity::warning;
+  return findings;
+}
+
 base::Result<const Baseline*> Judge::baseline(const task::Task& task, const isa::Target& target) {
   const auto& made = state_->baseline(task, target);
   if (!made) return made.findings();

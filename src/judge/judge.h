@@ -56,6 +56,10 @@ class Judge {
   // long as the judge. Errors: CUC0001 no nvcc and others of toolchain.h, FILE0001, PLAN00xx, PTX0xxx.
   base::Result<const Baseline*> baseline(const task::Task& task, const isa::Target& target);
 
+  // What preparing to judge the task's candidates came to, before any is there: errors where none can be judged, whatever it
+  // does (the user's kernel faults by this task, no compiler for the reference), else what every verdict has to say.
+  base::Findings preparation(const task::Task& task, const JudgeOptions& options);
+
   // An estimate without a judgement: for the search of proposers. Whether the candidate is right is not looked at.
   // Errors: what makes an estimate impossible, with the findings of check.
   base::Result<record::Estimate> estimate(const task::Task& task, const record::Candidate& candidate,

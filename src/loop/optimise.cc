@@ -92,7 +92,12 @@ class Gathering {
     if (count <= 0) return true;
     auto proposal = member.proposer->propose(brief, count);
     const auto& findings = proposal ? proposal->findings : proposal.findings();
-    result_.findings.insert(result_.findings.end(), findings.begin(), findings.end());
+    for (const base::Finding& finding : findings) {  // a search says of many ideas what is true of all
+      const auto same = [&](const base::Finding& said) {
+        return said.code == finding.code && said.message == finding.message && said.place.line == finding.place.line;
+      };
+      if (std::none_of(result_.findings.begin(), result_.findings.end(), same)) result_.findings.push_back(finding);
+    }
     member.refused = !proposal || (proposal->candidates.empty() && base::has_error(proposal->findings));
     if (!proposal) return false;
     if (proposal->usage) add_usage(member.proposer->name(), *proposal->usage);

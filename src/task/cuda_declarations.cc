@@ -67,9 +67,11 @@ class Scanner {
   bool fields(size_t from, size_t to, std::vector<CudaField>& to_fields) const {
     std::string type;
     size_t i = from;
+    bool constant = false;
     // The type is all words up to the last one before *, [, a comma or the end.
     while (i < to) {
       if (any_of(tokens_[i].spelling, {"const", "volatile", "struct", "mutable", "static", "extern", "__restrict__"})) {
+        constant |= tokens_[i].is("const");
         ++i;
       } else if (any_of(tokens_[i].spelling, {"alignas", "__align__"}) && at(i + 1, "(") && closing_[i + 1] != kNone) {
         i = closing_[i + 1] + 1;
@@ -90,6 +92,7 @@ class Scanner {
     while (i < to) {
       CudaField field;
       field.type = type;
+      field.constant = constant;
       while (i < to && any_of(tokens_[i].spelling, {"*", "const", "__restrict__", "__restrict"})) {
         field.pointers += tokens_[i].is("*");
         ++i;

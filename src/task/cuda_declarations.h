@@ -14,6 +14,7 @@ namespace ptxlab::task {
 struct CudaField {
   std::string type, name;
   int pointers = 0;
+  bool constant = false;          // what it points to is not written
   std::vector<std::string> dims;  // as written
 };
 

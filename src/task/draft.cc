@@ -94,7 +94,9 @@ std::pair<std::string, int> Drafter::type_of(std::string word) const {
 
 void Drafter::blocks(const std::vector<CudaLaunch>& launches) {
   for (const CudaLaunch& launch : launches) {
-    for (const std::string& dim : launch.block) {
+    std::vector<std::string> words = launch.block;
+    words.insert(words.end(), launch.template_arguments.begin(), launch.template_arguments.end());
+    for (const std::string& dim : words) {
       std::string word;
       for (char c : dim + " ") {
         if (std::isalnum(static_cast<unsigned char>(c)) || c == '_') {
@@ -161,7 +163,7 @@ void Drafter::integers(const CudaLaunch& launch) {
     // These go to the plan as they are.
     if (mentions_loop(host) || host == "true" || host == "false") continue;
     if (identifier(host)) {
-      if (params_of_host_.count(host)) continue;
+      if (params_of_host_.count(host) || derived(host)) continue;
       params_of_host_[host] = parameter.name;
       inner_.insert(parameter.name);
       const auto constant = scan_.constants.find(host);

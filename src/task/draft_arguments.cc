@@ -8,6 +8,8 @@
 
 #include "task/drafter.h"
 #include "task/host_expression.h"
+#include "task/mangled.h"
+#include "task/ptx_uses.h"
 
 namespace ptxlab::task {
 
@@ -141,7 +143,7 @@ std::string Drafter::argument(const CudaKernel& kernel, size_t i, const CudaLaun
   const std::string host = i < launch.arguments.size() ? launch.arguments[i] : "";
   if (parameter.hidden) return "null";
   if (parameter.pointers > 0) {
-    const std::string name = pointer(parameter, i, host);
+    const std::string name = pointer(told_by_accesses(kernel, i), i, host);
     if (!kernel_params_.count(name))
       for (const CudaParameter& other : kernel.parameters)
         if (other.pointers == 0 && inner_.count(other.name)) kernel_params_[name].push_back(other.name);
@@ -161,10 +163,11 @@ std::string Drafter::argument(const CudaKernel& kernel, size_t i, const CudaLaun
     note(scalar, fmt::format("the type `{}` of `{}` is not known here: u32 is a guess", parameter.type, name));
   }
   if (integer_type(scalar.type)) {
-    const auto value = host == "true"                     ? std::optional<std::string>("1")
-                       : host == "false"                  ? std::optional<std::string>("0")
-                       : host.empty() || identifier(host) ? std::nullopt
-                                                          : expression(host);
+    const auto value = host == "true"     ? std::optional<std::string>("1")
+                       : host == "false"  ? std::optional<std::string>("0")
+                       : host.empty()     ? std::nullopt
+                       : identifier(host) ? derived(host)
+                                          : expression(host);
     const bool own = std::find(params_.begin(), params_.end(), parameter.name) != params_.end();
     scalar.value = own ? fmt::format("\"{}\"", parameter.name) : fmt::format("\"{}\"", value.value_or("1"));
     if (!own && !value) note(scalar, fmt::format("the value of `{}` is not known", name));
@@ -178,6 +181,28 @@ std::string Drafter::argument(const CudaKernel& kernel, size_t i, const CudaLaun
   }
   arguments_.push_back(std::move(scalar));
   return name;
+}
+
+std::optional<std::string> Drafter::derived(const std::string& host) {
+  const auto constant = scan_.constants.find(host);
+  if (constant == scan_.constants.end() || identifier(constant->second)) return std::nullopt;
+  if (host_value(constant->second, [](std::string_view) { return std::nullopt; })) return std::nullopt;
+  return expression(constant->second);
+}
+
+CudaParameter Drafter::told_by_accesses(const CudaKernel& kernel, size_t i) const {
+  CudaParameter parameter = kernel.parameters[i];
+  const ptx::Function* entry = entry_of(kernel);
+  if (!entry || i >= entry->parameters.size() || entry->parameters.size() != kernel.parameters.size()) return parameter;
+  if (!type_of(parameter.type).first.empty() || declared_.structs.count(parameter.type)) return parameter;
+  const isa::Type element = uses_of_parameters(*entry)[i].element;
+  if (isa::is_float(element)) {
+    parameter.type = element_word(element);
+  } else if (isa::bits_of(element) == 16) {  // halves of all kinds are loaded as integers
+    parameter.type = element_word(isa::Type::f16);
+    parameter.guessed = true;
+  }
+  return parameter;
 }
 
 std::string Drafter::structure(const CudaParameter& parameter, const std::string& wanted) {
@@ -194,7 +219,9 @@ std::string Drafter::structure(const CudaParameter& parameter, const std::string
       pointed.name = field.name;
       pointed.type = field.type;
       pointed.pointers = field.pointers;
-      pointed.read = pointed.written = true;
+      pointed.constant = field.constant;
+      pointed.read = true;
+      pointed.written = !field.constant;
       part.pointer = pointer(pointed, 0, "");
     } else {
       const auto [type, count] = type_of(field.type);

@@ -186,6 +186,39 @@ void run(Params p, const float* x) { apply<<<p.rows, 128>>>(p, x); })");
   EXPECT_TRUE(d.opens("check the values of its fields"));
 }
 
+// An integer that the host makes of others is no size of its own, and a template's argument is none at all.
+TEST(DraftStyles, IntegersMadeOfOthers) {
+  const Drafted d = drafted(R"(
+template <int ITEMS> __global__ void scale(const float* x, float* y, int N, int C, int HW) { y[0] = x[0]; }
+void run(const float* x, float* y, int N, int C, int H, int W) {
+  constexpr int items = 4;
+  const int HW = H * W;
+  scale<items><<<(N * C * HW + 256 * items - 1) / (256 * items), 256>>>(x, y, N, C, HW);
+}
+int main() {
+  const int N = 32, C = 64, H = 56, W = 56;
+  float *x, *y;
+  cudaMalloc(&x, sizeof(float) * N * C * H * W);
+  cudaMalloc(&y, sizeof(float) * N * C * H * W);
+  run(x, y, N, C, H, W);
+})");
+  EXPECT_TRUE(has(d.draft.task, "{ name = \"HW\", kind = \"scalar\", type = \"s32\", value = \"H * W\" }"))
+      << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "params = [\"H\", \"W\", \"N\", \"C\"]")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "time = [{ H = 56, W = 56, N = 32, C = 64 }]")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.plan, "256 * 4")) << d.draft.plan;
+}
+
+TEST(DraftStyles, ConstantPointersOfStructsAndVectorsOfThree) {
+  const Drafted d = drafted(R"(
+struct Params { float dt; int n; float4* pos; const float4* acc; };
+__global__ void drift(Params p, float3* vel) { vel[0].x += p.acc[0].x * p.dt; }
+void step(Params p, float3* vel) { drift<<<p.n, 128>>>(p, vel); })");
+  EXPECT_TRUE(has(d.draft.task, "{ name = \"acc\", kind = \"in\", type = \"f32\"")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "{ name = \"pos\", kind = \"inout\", type = \"f32\"")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "type = \"f32\", shape = [\"n\", \"3\"]")) << d.draft.task;
+}
+
 TEST(DraftStyles, ArraysOfStructs) {
   const Drafted d = drafted(R"(
 typedef struct { half d; uint8_t qs[16]; } block_q4_0;

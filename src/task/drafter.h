@@ -30,7 +30,7 @@ class Drafter {
   const CudaKernel* kernel_named(std::string_view name) const;
   // The type without aliases, and how many elements one of it holds.
   std::pair<std::string, int> type_of(std::string word) const;
-  // Names that the block leans on are constants of the launch, not sizes of the problem.
+  // Names that the block or a template argument leans on are constants of the launch, not sizes of the problem.
   void blocks(const std::vector<CudaLaunch>& launches);
   bool looks_fixed(const std::string& name) const;
   // What a host name stands for in a plan.
@@ -40,6 +40,10 @@ class Drafter {
   // Integer scalars are what sizes are called by.
   void integers(const CudaLaunch& launch);
   const ptx::Function* entry_of(const CudaKernel& kernel) const;
+  // What a host integer is by other ones: const int HW = H * W. Nothing where it is a size of its own.
+  std::optional<std::string> derived(const std::string& host);
+  // A pointer whose type the source leaves open, by what the compiled kernel loads and stores through it.
+  CudaParameter told_by_accesses(const CudaKernel& kernel, size_t i) const;
   bool from_source() const;  // else from PTX alone, which knows no host
   std::string no_launch(const std::string& entry) const;
   // A scalar's type by its name, else by its .param.
