@@ -204,7 +204,7 @@ TEST(Draft, OfAHardFile) {
   EXPECT_TRUE(has(draft->task,
                   "template __global__ void matmul<float, 4>(const float*, const float*, float*, int, int, int);"));
   EXPECT_TRUE(has(draft->plan, "for = [\"step\", \"10\"]"));
-  EXPECT_TRUE(has(draft->plan, "grid = [\"ceildiv(count, 128)\"]"));
+  EXPECT_TRUE(has(draft->plan, "grid = [\"ceildiv((M * N_), 128)\"]")) << draft->plan;
   EXPECT_TRUE(has(draft->task, "{ name = \"A\", kind = \"in\", type = \"f32\"")) << draft->task;
   EXPECT_TRUE(has(draft->task, "{ name = \"data\", kind = \"inout\", type = \"f16\""));
   EXPECT_TRUE(has(draft->task, "{ name = \"factor\", kind = \"scalar\", type = \"f32\", value = 0.5 }"));
