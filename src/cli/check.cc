@@ -92,11 +92,19 @@ base::Findings findings_of(const std::string& source, const std::string& file) {
   return checked.findings;
 }
 
-// How many of the errors --fix would put right.
-std::string fixable(const base::Findings& findings) {
-  auto certain = static_cast<size_t>(std::count_if(findings.begin(), findings.end(), [](const auto& finding) {
+size_t errors_in(const base::Findings& findings) {
+  return static_cast<size_t>(std::count_if(
+      findings.begin(), findings.end(), [](const auto& finding) { return finding.severity == base::Severity::error; }));
+}
+
+// How many of the errors --fix would put right: one mend (a bank declared, a label spelt) often settles several.
+std::string fixable(const base::Findings& findings, std::string_view source, std::string_view file) {
+  const bool any = std::any_of(findings.begin(), findings.end(), [](const auto& finding) {
     return finding.severity == base::Severity::error && !finding.fix.empty();
-  }));
+  });
+  if (!any) return "";
+  const size_t before = errors_in(findings), after = errors_in(ptx::mend(source, file).left);
+  const size_t certain = before - std::min(before, after);
   return certain == 0 ? ""
                       : fmt::format("{} a certain mend: --fix\n",
                                     certain == 1 ? "1 error has" : fmt::format("{} errors have", certain));
@@ -144,7 +152,7 @@ int check(Words words) {
       list.push_back({{"file", file}, {"accepted", accepted}, {"findings", base::to_json(findings)}});
     } else {
       print_findings(findings, source.ok() ? std::string_view(*source) : std::string_view());
-      print(summary(file, findings) + fixable(findings));
+      print(summary(file, findings) + (source.ok() ? fixable(findings, *source, file) : ""));
     }
   }
   if (json) print_json({{"schema", "ptxlab.check/1"}, {"files", std::move(list)}});

@@ -192,6 +192,7 @@ TEST(Hints, NearestNames) {
   };
   EXPECT_EQ(hint("mov.u32 %r1, %totla;"), "register '%totla' is not declared / did you mean %total?");
   EXPECT_EQ(hint("mov.u32 %r12, 1;"), "bank '%r' has only 10 registers, '%r12' is beyond / declare %r<13>");
+  EXPECT_EQ(hint(".reg .pred %p2; mov.f32 %f2, 0f00000000;"), "register '%f2' is not declared / declare it with .reg");
   EXPECT_EQ(hint("bra EXTI;"), "label 'EXTI' is not defined here / did you mean EXIT?");
   EXPECT_EQ(hint("mvo.u32 %r1, 1;"), "unknown instruction 'mvo' / did you mean mov?");
   EXPECT_EQ(hint("mov.u32 %r1, %tidx;"), "register '%tidx' is not declared / did you mean %tid?");

@@ -161,6 +161,10 @@ void Scope::report_unknown(std::string_view name, Span span) {
       bool nearer = near.empty() || base::edit_distance(other, name) < base::edit_distance(near, name);
       if (!other.empty() && nearer) near = other;
     }
+    // Nor does it say so of %p2, however near its name is to %f2.
+    const auto nearby = numbered(near);
+    if (split && nearby && split->base.size() == 2 && nearby->base.size() == 2 && split->base != nearby->base)
+      near.clear();
     if (!near.empty()) hint = "did you mean " + near + "?";
   }
   if (hint.empty()) hint = "declare it with .reg";
