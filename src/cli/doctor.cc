@@ -11,6 +11,7 @@
 #include "base/subprocess.h"
 #include "base/thread_pool.h"
 #include "cli/commands.h"
+#include "cli/doctor_gpu.h"
 #include "cli/files.h"
 #include "cli/output.h"
 #include "isa/table.h"
@@ -208,12 +209,16 @@ std::string isa_text() {
 }  // namespace
 
 int doctor(Words words) {
-  bool json = false, isa_table = false;
+  bool json = false, isa_table = false, gpu = false;
+  std::string gpus;
   Options options("doctor", "What is there on this machine, what is missing, and what follows.",
-                  "ptxlab doctor\nptxlab doctor --isa --json");
-  options.flag("--json", json, "Print one JSON object (ptxlab.doctor/1, ptxlab.isa/1)");
+                  "ptxlab doctor\nptxlab doctor --isa --json\nptxlab doctor --gpu");
+  options.flag("--json", json, "Print one JSON object (ptxlab.doctor/1, ptxlab.isa/1, ptxlab.gpu/1)");
   options.flag("--isa", isa_table, "List the instruction table: what is parsed, and what the engine executes");
+  options.optional_value("--gpu", "LIST", gpu, gpus,
+                         "Run kernels with known answers on a GPU, and measure what it can do at best");
   if (auto code = options.parse(words)) return *code;
+  if (gpu) return doctor_gpu(gpus, json);
   if (isa_table) {
     if (json) {
       print_json(isa_json());

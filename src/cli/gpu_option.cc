@@ -73,6 +73,17 @@ base::Result<std::unique_ptr<gpu::Worker>> choose_gpu(const std::string& word) {
   return worker;
 }
 
+judge::CountJob counting_on(const std::string& word) {
+  Wish wish = wish_of(word);
+  auto places = wish.words.empty() ? gpu::usual_places() : gpu::places_named(wish.words);
+  if (!places) return {};
+  for (const auto& place : *places) {
+    if (place.command.front() == "ssh") continue;  // ncu is this machine's
+    return [command = place.command](const gpu::Job& job) { return gpu::count(job, {{}, command}); };
+  }
+  return {};
+}
+
 int refuse_gpu(const base::Findings& findings) {
   return refuse(findings, findings.front().code == "GPU0020" ? kExitWrongUse : kExitInfrastructure);
 }

@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "gpu/worker_client.h"
+#include "judge/count.h"
 #include "judge/gpu_pool.h"
 
 namespace ptxlab::cli {
@@ -19,6 +20,9 @@ base::Result<std::vector<judge::StartGpu>> choose_gpus(const std::string& word);
 
 // One worker, the first of those; for commands that do one thing. Error: GPU0002 too where `word` is none.
 base::Result<std::unique_ptr<gpu::Worker>> choose_gpu(const std::string& word);
+
+// Counters on the first GPU of `word` that this machine has; empty where it has none of them.
+judge::CountJob counting_on(const std::string& word);
 
 // How a command ends that could not have what it asked for.
 int refuse_gpu(const base::Findings& findings);

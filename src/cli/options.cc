@@ -87,6 +87,20 @@ void Options::value(std::string_view option, std::string_view placeholder, uint6
   describe(parser_->app.add_option(std::string(option), into, std::string(help)), placeholder)->check(whole_number);
 }
 
+void Options::optional_value(std::string_view option, std::string_view placeholder, bool& given, std::string& into,
+                             std::string_view help) {
+  parser_->known.emplace_back(option);
+  auto take = [&given, &into](const CLI::results_t& results) {
+    given = true;
+    // Alone it stands for "true", as a flag does.
+    if (!results.empty() && results[0] != "true") into = results[0];
+    return true;
+  };
+  parser_->app.add_option(std::string(option), CLI::callback_t(take), std::string(help))
+      ->expected(0, 1)
+      ->type_name(std::string(placeholder));
+}
+
 void Options::values(std::string_view option, std::string_view placeholder, std::vector<std::string>& into,
                      std::string_view help) {
   parser_->known.emplace_back(option);

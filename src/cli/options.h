@@ -32,6 +32,9 @@ class Options {
   // `placeholder` is what --help shows for the value. `into` keeps its value where the option is absent.
   void value(std::string_view option, std::string_view placeholder, std::string& into, std::string_view help);
   void value(std::string_view option, std::string_view placeholder, uint64_t& into, std::string_view help);
+  // An option that may stand alone: `given` says whether it is there, `into` its value or nothing.
+  void optional_value(std::string_view option, std::string_view placeholder, bool& given, std::string& into,
+                      std::string_view help);
   // May be given several times; values are kept in order and never split.
   void values(std::string_view option, std::string_view placeholder, std::vector<std::string>& into,
               std::string_view help);

@@ -53,6 +53,30 @@ TEST(Options, AnOptionTakesOneValueOnly) {
   EXPECT_EQ(parsed.many.size(), 1u);
 }
 
+TEST(Options, AValueMayBeLeftOut) {
+  struct Standing {
+    bool given = false, json = false;
+    std::string value;
+  };
+  auto parsed = [](std::vector<std::string> words) {
+    Standing into;
+    Options options("try", "Tries.", "");
+    options.optional_value("--gpu", "LIST", into.given, into.value, "");
+    options.flag("--json", into.json, "");
+    EXPECT_FALSE(options.parse(words));
+    return into;
+  };
+  EXPECT_FALSE(parsed({"--json"}).given);
+  auto alone = parsed({"--gpu"});
+  EXPECT_TRUE(alone.given);
+  EXPECT_EQ(alone.value, "");
+  auto before = parsed({"--gpu", "--json"});
+  EXPECT_TRUE(before.given && before.json);
+  EXPECT_EQ(before.value, "");
+  EXPECT_EQ(parsed({"--gpu", "0,ssh:box"}).value, "0,ssh:box");
+  EXPECT_EQ(parsed({"--gpu=1"}).value, "1");
+}
+
 TEST(Options, HelpShowsOptionsAndExample) {
   auto parsed = parse({"--help"});
   EXPECT_EQ(parsed.code, 0);

@@ -83,5 +83,56 @@ TEST_F(ExecuteGate, WithoutAGpuItIsSkippedWithTheReason) {
   EXPECT_NE(verdict.gate(GateName::execute).reason.find("no NVIDIA driver"), std::string::npos);
 }
 
+// --counters: both sides at the timed size, and a clear note where there is no profiler.
+struct Counting : IncrementTask {
+  record::Verdict judge(CountJob count, bool gpu = true) {
+    Parts with = parts();
+    if (gpu) with.gpus = {[]() -> GpuResult { return std::unique_ptr<gpu::Runner>(std::make_unique<FakeGpu>()); }};
+    with.count = std::move(count);
+    Judge judge(std::move(with));
+    record::Candidate candidate;
+    candidate.ptx = kernel("right");
+    candidate.plan = plan("right");
+    options.counters = true;
+    return judge.judge(task, candidate, options);
+  }
+  static std::string codes(const record::Verdict& verdict) {
+    std::string all;
+    for (const auto& finding : verdict.gate(GateName::time).findings) all += finding.code + " ";
+    return all;
+  }
+};
+
+TEST_F(Counting, BothSidesAtATimedSize) {
+  std::vector<std::string> asked;
+  auto verdict = judge([&](const gpu::Job& job) -> base::Result<std::vector<gpu::CountedLaunch>> {
+    asked.push_back(job.plan.launches.at(0).entry);
+    EXPECT_FALSE(job.contents.at(0).empty());
+    double bytes = asked.size() == 1 ? 100 : 200;
+    return std::vector<gpu::CountedLaunch>{
+        {"k",
+         {{"dram__bytes_read.sum", bytes}, {"smsp__average_warps_issue_stalled_barrier_per_issue_active.ratio", 2.5}}}};
+  });
+  ASSERT_TRUE(verdict.counters) << record::text(verdict, {});
+  EXPECT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked.at(0), "right");
+  ASSERT_EQ(verdict.counters->list.size(), 2u);
+  EXPECT_EQ(verdict.counters->list[0], (record::Counters::Counter{"DRAM bytes read", "B", 100, 200.0}));
+  EXPECT_EQ(verdict.counters->list[1].name, "stalled: barrier");
+  EXPECT_NE(record::text(verdict, {}).find("DRAM bytes read"), std::string::npos);
+}
+
+TEST_F(Counting, WhyThereAreNone) {
+  base::Finding denied;
+  denied.code = "GPU0031";
+  denied.message = "the driver does not let this user read counters (ERR_NVGPUCTRPERM)";
+  auto verdict = judge([&](const gpu::Job&) -> base::Result<std::vector<gpu::CountedLaunch>> { return denied; });
+  EXPECT_FALSE(verdict.counters);
+  EXPECT_NE(codes(verdict).find("GPU0031"), std::string::npos);
+  EXPECT_EQ(verdict.outcome, OutcomeName::unverified);
+  EXPECT_NE(codes(judge({})).find("JDG0048"), std::string::npos);
+  EXPECT_NE(codes(judge({}, false)).find("JDG0048"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace ptxlab::judge

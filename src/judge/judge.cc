@@ -246,6 +246,17 @@ class Judgement {
     for (const auto& one : verdict_.resources) entries.push_back(one.entry);
     sass_.start(*nvdisasm, std::move(cubin_), std::move(entries));
   }
+  void count(const CountJob& job, const Baseline& baseline, uint32_t sm) {
+    auto& findings = gate(GateName::time).findings;
+    if (sm == 0 || !job) {
+      findings.push_back(judge_finding("JDG0048", Severity::note, "no counters: no GPU of this machine executed it"));
+      return;
+    }
+    CountResult result =
+        count_both({task_, candidate_.ptx, module_, plan_, baseline, assemblers_, sm, options_.seed, job});
+    append(findings, result.findings);
+    verdict_.counters = std::move(result.counters);
+  }
   void end_sass() {
     auto outcome = sass_.take();
     if (!outcome) return;
@@ -399,7 +410,9 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   }
   if (judgement.wants(GateName::emulate)) {
     GateClock clock(judgement.gate(GateName::emulate));
-    if (!prepared) {
+    if (!options.emulate) {
+      judgement.skip(GateName::emulate, "not asked for");
+    } else if (!prepared) {
       judgement.skip(GateName::emulate, first_message(cases.findings()));
     } else if (!judgement.emulate({*prepared, *baseline, judgement.module(), judgement.plans(), options.seed,
                                    options.threads, state.parts.engine})) {
@@ -407,12 +420,16 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
     }
   }
   judgement.begin_sass(state.parts.nvdisasm);
+  uint32_t sm = 0;  // of the GPU that executed it
   if (judgement.wants(GateName::execute)) {
     GateClock clock(judgement.gate(GateName::execute));
     if (!prepared) {
       judgement.skip(GateName::execute, first_message(cases.findings()));
     } else if (!state.gpus.with([&](const GpuResult& gpu) {
-                 if (gpu) return judgement.execute(*prepared, **gpu);
+                 if (gpu) {
+                   sm = (*gpu)->hello().sm;
+                   return judgement.execute(*prepared, **gpu);
+                 }
                  judgement.skip(GateName::execute, first_message(gpu.findings()));
                  return true;
                })) {
@@ -421,6 +438,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   }
   judgement.skip(GateName::time, kNoStopwatch);
   judgement.passed();
+  if (options.counters) judgement.count(state.parts.count, *baseline, sm);
   if (!prepared || prepared->timed.empty() || !judgement.wants(GateName::time)) return;
   judgement.estimate(state.baseline_estimate(task, *baseline, prepared->timed),
                      estimate_timed({task, prepared->timed, judgement.module(), judgement.plan(), judgement.resources(),

@@ -14,6 +14,7 @@
 #include "isa/target.h"
 #include "judge/assemblers.h"
 #include "judge/baseline.h"
+#include "judge/count.h"
 #include "judge/gpu_pool.h"
 #include "record/proposer.h"
 #include "record/record.h"
@@ -29,6 +30,8 @@ struct JudgeOptions {
   record::Constraints constraints;
   uint64_t seed = 1;
   bool sass = true;                        // read the machine code of what came out right, where nvdisasm is
+  bool emulate = true;                     // false: the gate is left out, and a GPU alone says what is right
+  bool counters = false;                   // hardware counters too, where a GPU executed it
   size_t threads = 0;                      // for the cases of one candidate; 0: the machine's cores
   std::string ptx_file = "candidate.ptx";  // the names that findings carry
   std::string plan_file = "candidate.plan.toml";
@@ -42,6 +45,8 @@ struct Parts {
   std::optional<toolchain::Tool> nvdisasm;
   // GPUs to execute on, each asked for when a candidate gets that far and those before it are busy; empty: there is none.
   std::vector<StartGpu> gpus;
+  // Runs a job under the profiler, for counters; empty: there is no way.
+  CountJob count;
 };
 Parts installed_parts();
 

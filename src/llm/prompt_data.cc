@@ -9,6 +9,7 @@
 #include "isa/target.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
+#include "record/text.h"
 
 namespace ptxlab::llm {
 namespace {
@@ -345,6 +346,8 @@ void add_earlier(data& values, const record::Brief& brief, const std::vector<siz
     const auto& speedup = earlier.verdict.estimated_speedup;
     set_or_false(item, "estimate", speedup ? fmt::format("{:.2f}", *speedup) : "");
     set_or_false(item, "machine_code", machine_code(earlier.verdict.sass, ""));
+    const auto& counters = earlier.verdict.counters;
+    set_or_false(item, "counters", counters ? trimmed(record::counters_text(*counters)) : "");
     std::string findings = findings_of(earlier);
     set_bool(item, "has_findings", !findings.empty());
     item.set("findings", findings);

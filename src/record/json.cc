@@ -195,6 +195,18 @@ std::vector<toolchain::SassFacts> read_sass_list(const Object& object, const cha
   return all;
 }
 
+Counters read_counters(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  Counters counters;
+  counters.size = object.get<std::string>("size");
+  object.each("list", [&](const json& item, const std::string& where) {
+    Object one(item, where);
+    counters.list.push_back({one.get<std::string>("name"), one.get<std::string>("unit"), one.get<double>("candidate"),
+                             one.optional<double>("baseline")});
+  });
+  return counters;
+}
+
 Gate read_gate(const json& value, const std::string& place) {
   Object object(value, place);
   Gate gate;
@@ -272,6 +284,7 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
     verdict.cases.push_back({one.get<std::string>("label"), one.get<bool>("right"), one.get<std::string>("summary")});
   });
   verdict.sass = read_sass_list(object, "sass");
+  if (object.has("counters")) verdict.counters = read_counters(object.at("counters"), object.place("counters"));
   verdict.estimate = read_estimate(object, value, "estimate");
   verdict.baseline_estimate = read_estimate(object, value, "baseline_estimate");
   verdict.estimated_speedup = object.optional<double>("estimated_speedup");
@@ -466,6 +479,13 @@ json to_json(const Verdict& verdict) {
                {"estimated_speedup", or_null(verdict.estimated_speedup)},
                {"unexecuted_lines", verdict.unexecuted_lines},
                {"code_digest", verdict.code_digest}};
+  if (verdict.counters) {
+    json list = json::array();
+    for (const auto& one : verdict.counters->list)
+      list.push_back(
+          {{"name", one.name}, {"unit", one.unit}, {"candidate", one.candidate}, {"baseline", or_null(one.baseline)}});
+    made["counters"] = {{"size", verdict.counters->size}, {"list", std::move(list)}};
+  }
   if (!verdict.sass.empty()) made["sass"] = sass_json(verdict.sass);
   return made;
 }

@@ -59,6 +59,8 @@ Verdict a_verdict() {
   facts.async_copies = 5, facts.bulk_copies = 6, facts.tensor_copies = 7, facts.matrix_loads = 8;
   facts.matrix = {{"HMMA.16816.F32", 30}};
   verdict.sass.push_back(facts);
+  verdict.counters = {
+      "n=7", {{"DRAM bytes read", "B", 1048576, 2097152.0}, {"stalled: barrier", "warps an instruction", 1.5, {}}}};
   verdict.cases = {{"m=1", true, ""}, {"m=2", false, "1 of 2"}};
   verdict.estimate.emplace();
   verdict.estimate->nanoseconds = 1500.5;
@@ -129,6 +131,7 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(after->estimate->resident_ctas, 8);
   EXPECT_EQ(after->estimate->assumptions, before.estimate->assumptions);
   EXPECT_EQ(after->sass, before.sass);
+  EXPECT_EQ(after->counters, before.counters);
   EXPECT_FALSE(after->baseline_estimate);
 }
 

@@ -87,6 +87,19 @@ struct Estimate {
   std::vector<std::string> assumptions;  // what was guessed
 };
 
+// Hardware counters at a timed size, where they were asked for and could be read.
+struct Counters {
+  struct Counter {
+    std::string name, unit;  // "DRAM bytes read", "B"
+    double candidate = 0;
+    std::optional<double> baseline;
+    friend bool operator==(const Counter&, const Counter&) = default;
+  };
+  std::string size;  // "m=2048 n=8192"
+  std::vector<Counter> list;
+  friend bool operator==(const Counters&, const Counters&) = default;
+};
+
 struct CaseResult {
   std::string label;
   bool right = false;
@@ -102,6 +115,7 @@ struct Verdict {
   std::string task;                       // the task's name
   std::vector<Gate> gates = all_gates();  // all five, in order
   std::vector<toolchain::Resources> resources;
+  std::optional<Counters> counters;
   std::vector<toolchain::SassFacts> sass;  // of the same entries; empty where the machine code was not read
   std::vector<CaseResult> cases;
   std::string target;  // sm_90a

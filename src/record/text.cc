@@ -162,6 +162,21 @@ std::string estimate_text(const Verdict& verdict) {
 
 }  // namespace
 
+std::string counters_text(const Counters& counters) {
+  auto shown = [](const Counters::Counter& one, double value) {
+    if (one.unit == "B") return amount(value);
+    if (one.unit == "%") return fmt::format("{:.1f} %", value);
+    return one.unit.empty() ? count(value) : fmt::format("{:.2f}", value);
+  };
+  std::string out = fmt::format("counters at {}, the candidate's and (the baseline's):\n", counters.size);
+  for (const auto& one : counters.list) {
+    out += fmt::format("  {:<30} {:>10}", one.name, shown(one, one.candidate));
+    if (one.baseline) out += fmt::format(" ({})", shown(one, *one.baseline));
+    out += "\n";
+  }
+  return out;
+}
+
 std::string ranges(const std::vector<uint32_t>& lines) {
   std::string out;
   for (size_t i = 0; i < lines.size();) {
@@ -188,6 +203,7 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   if (!verdict.cases.empty()) out += cases_text(verdict);
   if (!verdict.resources.empty()) out += resources_text(verdict);
   out += sass_text(verdict);
+  if (verdict.counters) out += counters_text(*verdict.counters);
   if (verdict.estimate) out += estimate_text(verdict);
   if (!verdict.unexecuted_lines.empty())
     out += fmt::format("PTX lines that no case executed: {}\n", ranges(verdict.unexecuted_lines));

@@ -20,6 +20,9 @@ struct TextOptions {
 std::string text(const Verdict& verdict, const TextOptions& options);
 
 // "3, 7-12, 40": lines as people write them.
+// "counters at n=1048576, the candidate against the baseline: DRAM bytes read 8.4 MB (8.4 MB), ...".
+std::string counters_text(const Counters& counters);
+
 std::string ranges(const std::vector<uint32_t>& lines);
 
 }  // namespace ptxlab::record
