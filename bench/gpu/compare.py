@@ -43,6 +43,14 @@ def short(found):
     return found["outcome"] + (f" (estimated {found['estimated_speedup']:.2f})" if "estimated_speedup" in found else "")
 
 
+def first_of_ranking(program, found, folder, environment):
+    """The candidate that optimize ranks first, whether or not it was sure enough to prefer it to the original."""
+    if not found.get("ranking"):
+        return None
+    number = next(a["id"] for a in found["attempts"] if a["name"] == found["ranking"][0])
+    return run(program, ["archive", "show", number, "--archive", folder / "archive.db"], environment)["candidate"]
+
+
 def compare(work, arguments, environment, folder):
     task = ROOT / "tasks" / work.task
     own = folder / "own"
@@ -55,12 +63,14 @@ def compare(work, arguments, environment, folder):
     triton = arguments.triton / "tasks" / work.task
     nvcc = ["--plan", task / "baseline.plan.toml"]
     row["nvcc_against_triton"] = figures(run(arguments.program, ["judge", task / "baseline.ptx", *nvcc, "--task", triton, *gpu], environment))
-    best = next((pathlib.Path(p) for p in found.get("written", []) if p.endswith(".ptx")), None)
+    best = first_of_ranking(arguments.program, found, folder, environment)
     if best:
-        plan = best.with_suffix(".plan.toml")
-        plan = plan if plan.exists() else task / "baseline.plan.toml"
-        row["rules_against_nvcc"] = figures(run(arguments.program, ["judge", best, "--plan", plan, "--task", task, *gpu], environment))
-        row["rules_against_triton"] = figures(run(arguments.program, ["judge", best, "--plan", plan, "--task", triton, *gpu], environment))
+        row["compared"] = best["name"]
+        file, plan = folder / "best.ptx", folder / "best.plan.toml"
+        file.write_text(best["ptx"])
+        plan.write_text(best["plan"] or (task / "baseline.plan.toml").read_text())
+        for key, against in (("rules_against_nvcc", task), ("rules_against_triton", triton)):
+            row[key] = figures(run(arguments.program, ["judge", file, "--plan", plan, "--task", against, *gpu], environment))
     return row
 
 
@@ -80,7 +90,7 @@ def main():
             row = compare(work, arguments, environment, pathlib.Path(folder))
         rows.append(row)
         cells = [short(row[k]) if k in row else "-" for k in ("rules_against_nvcc", "rules_against_triton", "nvcc_against_triton")]
-        print(f"{work.name:<24} {str(row['best']):<28} {cells[0]:<26} {cells[1]:<26} {cells[2]:<26}", flush=True)
+        print(f"{work.name:<24} {str(row.get('compared')):<28} {cells[0]:<26} {cells[1]:<26} {cells[2]:<26}", flush=True)
     workloads.write_json("compare", {"schema": "ptxlab.compare/1", "rows": rows})
     return 0
 
