@@ -55,7 +55,9 @@ bool unmangles_to(const std::string& mangled, std::string_view name) {
   if (status != 0 || !text) return false;
   std::string_view full = bare(text.get());
   std::string_view plain = without_template_arguments(full);
-  return name == full || name == plain || name == last_component(plain);
+  const std::string_view last = last_component(plain);
+  const std::string_view last_full = full.substr(static_cast<size_t>(last.data() - full.data()));
+  return name == full || name == plain || name == last || name == last_full;
 }
 
 }  // namespace

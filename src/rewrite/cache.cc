@@ -142,13 +142,14 @@ class Cache final : public Rule {
   static std::string idea(int64_t way, const Counts& counts) {
     auto loads = fmt::format("{} load{}", counts.loads, counts.loads == 1 ? "" : "s");
     auto stores = fmt::format("{} store{}", counts.stores, counts.stores == 1 ? "" : "s");
+    const char* by = counts.loads == 1 ? "passes the L1 by" : "pass the L1 by";
     switch (way) {
-      case kOnce: return loads + " of a CTA's own data pass the L1 by";
+      case kOnce: return fmt::format("{} of a CTA's own data {}", loads, by);
       case kStream: return stores + " marked as streaming";
-      case kBoth: return fmt::format("{} of a CTA's own data pass the L1 by, {} marked as streaming", loads, stores);
+      case kBoth: return fmt::format("{} of a CTA's own data {}, {} marked as streaming", loads, by, stores);
       case kKeep:
         return fmt::format("L2 priorities for {} and {}: {} kept, the rest leaves first", loads, stores, counts.kept);
-      default: return loads + " fetch whole 128-byte lines into L2";
+      default: return loads + (counts.loads == 1 ? " fetches" : " fetch") + " whole 128-byte lines into L2";
     }
   }
 

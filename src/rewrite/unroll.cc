@@ -192,8 +192,8 @@ class Unroll final : public Rule {
     if (loops == 0) return refusal("RW0120", refused.empty() ? "no loop to unroll" : "nothing to unroll: " + refused);
     Rewritten result;
     result.name = "unroll-" + choice.name;
-    result.idea = fmt::format("{} rounds of {} loop{} at a time, {} load{} in front", choice.value, loops,
-                              loops > 1 ? "s" : "", moved, moved == 1 ? "" : "s");
+    result.idea = fmt::format("{} rounds of {} loop{} at a time", choice.value, loops, loops > 1 ? "s" : "");
+    if (moved > 0) result.idea += fmt::format(", {} load{} in front", moved, moved == 1 ? "" : "s");
     return finish(std::move(module), nullptr, std::move(result));
   }
 

@@ -176,7 +176,9 @@ void Drafter::integers(const CudaLaunch& launch) {
 }
 
 const ptx::Function* Drafter::entry_of(const CudaKernel& kernel) const {
-  return compiled_ ? compiled_->entry(kernel.name) : nullptr;
+  if (!compiled_) return nullptr;
+  const ptx::Function* single = compiled_->entry(kernel.name);
+  return single ? single : compiled_->entry(exact_);
 }
 
 std::string Drafter::scalar_type(const CudaKernel& kernel, size_t i) const {
@@ -195,6 +197,8 @@ std::string Drafter::no_launch(const std::string& entry) const {
 }
 
 void Drafter::bind_template(const CudaKernel& kernel, const CudaLaunch& launch) {
+  exact_ = kernel.name;
+  if (!launch.template_arguments.empty()) exact_ += fmt::format("<{}>", fmt::join(launch.template_arguments, ", "));
   template_types_.clear();
   for (size_t i = 0; i < std::min(kernel.template_parameters.size(), launch.template_arguments.size()); ++i)
     template_types_[kernel.template_parameters[i]] = launch.template_arguments[i];
@@ -205,6 +209,13 @@ void Drafter::add(const CudaLaunch& launch) {
   bind_template(kernel, launch);
   DraftLaunch result;
   result.entry = kernel.name;
+  if (compiled_ && !compiled_->entry(kernel.name) && compiled_->entry(exact_)) {
+    result.entry = exact_;
+    for (const DraftLaunch& other : launches_)
+      if (other.entry != exact_ && other.entry.substr(0, other.entry.find('<')) == kernel.name)
+        remark(result, fmt::format("`{}` and `{}` are one template: where they are alternatives, keep the one you mean",
+                                   other.entry, exact_));
+  }
   compiled_remarks(kernel, launch, result);
   loops(launch, result);
   for (size_t i = 0; i < kernel.parameters.size(); ++i) result.arguments.push_back(argument(kernel, i, launch));
@@ -214,7 +225,10 @@ void Drafter::add(const CudaLaunch& launch) {
                                                          digits(result.block[0]) ? result.block[0] : "256");
   result.grid = dims(launch.grid, "grid", result, rows);
   if (!launch.shared.empty()) {
-    if (auto text = expression_with_sizeof(launch.shared)) {
+    std::string host = launch.shared;
+    for (int depth = 0; depth < 4 && identifier(host) && scan_.constants.count(host); ++depth)
+      host = scan_.constants.at(host);
+    if (auto text = expression_with_sizeof(host)) {
       const auto number = host_value(*text, [](std::string_view) { return std::nullopt; });
       result.shared = number ? std::to_string(*number) : *text;
     } else {

@@ -219,6 +219,32 @@ void step(Params p, float3* vel) { drift<<<p.n, 128>>>(p, vel); })");
   EXPECT_TRUE(has(d.draft.task, "type = \"f32\", shape = [\"n\", \"3\"]")) << d.draft.task;
 }
 
+// A switch over head sizes: two instantiations of one template, told apart in the plan.
+TEST(DraftStyles, InstantiationsOfOneTemplate) {
+  const std::string kernel = R"(
+template <int HEAD> __global__ void attend(const float* q, float* o, int len) { extern __shared__ float s[]; o[0] = q[0]; }
+void go(const float* q, float* o, int batch, int head, int len) {
+  size_t smem = len * sizeof(float);
+  switch (head) {
+    case 64: attend<64><<<batch, 128, smem>>>(q, o, len); break;
+    case 128: attend<128><<<batch, 128, smem>>>(q, o, len); break;
+  }
+})";
+  std::string ptx = ".version 8.0\n.target sm_80\n.address_size 64\n";
+  for (const char* name : {"_Z6attendILi64EEvPKfPfi", "_Z6attendILi128EEvPKfPfi"})
+    ptx +=
+        ".visible .entry " + std::string(name) +
+        "(.param .u64 a, .param .u64 b, .param .u32 c) {\n.reg .b64 %d<5>;\n.reg .f32 %f;\n"
+        "ld.param.u64 %d1, [a];\nld.param.u64 %d2, [b];\nld.global.f32 %f, [%d1];\nst.global.f32 [%d2], %f;\nret;\n}\n";
+  const ptx::Checked checked = ptx::check(ptx, "k.ptx");
+  ASSERT_TRUE(checked.ok()) << base::render(checked.findings, ptx);
+  const Drafted d = drafted(kernel, &checked.module);
+  EXPECT_TRUE(has(d.draft.plan, "entry = \"attend<64>\"")) << d.draft.plan;
+  EXPECT_TRUE(has(d.draft.plan, "entry = \"attend<128>\""));
+  EXPECT_TRUE(has(d.draft.plan, "shared = \"(len) * 4\"") || has(d.draft.plan, "shared = \"len * 4\"")) << d.draft.plan;
+  EXPECT_TRUE(d.opens("are one template: where they are alternatives, keep the one you mean"));
+}
+
 TEST(DraftStyles, ArraysOfStructs) {
   const Drafted d = drafted(R"(
 typedef struct { half d; uint8_t qs[16]; } block_q4_0;

@@ -93,6 +93,7 @@ class Drafter {
   std::map<std::string, std::string> params_of_host_;              // host name: param
   std::map<std::string, std::string> buffer_of_host_;              // host pointer: argument
   std::map<std::string, std::string> template_types_;              // of the launch at hand
+  std::string exact_;                                              // its kernel with template arguments: "k<64>"
   std::map<std::string, long long> sizes_;                         // a param's value in the program
   std::set<std::string> inner_;                                    // params that the kernel is called with
   std::map<std::string, std::vector<std::string>> kernel_params_;  // a buffer's name: params of the kernel that has it
