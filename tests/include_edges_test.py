@@ -36,6 +36,15 @@ class IncludeEdges(unittest.TestCase):
     def found(self):
         return include_edges.check(self.root)
 
+    def test_a_header_that_a_room_makes(self):
+        self.put("src/isa/g.cc", '#include "isa/made.h"\n')
+        self.assertEqual(len(self.found()), 1)
+        self.put("src/isa/CMakeLists.txt", "file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/generated/isa/made.h @ONLY CONTENT x)\n")
+        self.assertEqual(self.found(), [])
+        # It stays the room's: another that may not include it still may not.
+        self.put("src/base/h.cc", '#include "isa/made.h"\n')
+        self.assertEqual(len(self.found()), 1)
+
     def test_the_project_itself(self):
         self.assertEqual(include_edges.check(Path(__file__).resolve().parent.parent), [])
 
