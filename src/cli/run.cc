@@ -453,7 +453,8 @@ std::optional<int> parse(Request& request, Words words) {
       "ptxlab run add.ptx --block 4 --arg in:f32:1,2,3,4 --arg in:f32:5,6,7,8 --arg out:16 --arg u32:4\n"
       "ptxlab run k.ptx --entry k --grid 8 --block 32,4 --arg inout:@data.bin --out 0:result.bin --json\n\n"
       "SPEC is TYPE:VALUE (u8..u64, s8..s64, f16, bf16, f32, f64; b8..b64 in hexadecimal), in:TYPE:V,V,...,\n"
-      "in:@FILE, out:BYTES (zeroed), inout:TYPE:V,V,..., inout:@FILE, or same:N (argument N's buffer again).\n"
+      "in:TYPE:@FILE, out:TYPE:COUNT (zeroed), inout:... as in:..., same:N (argument N's buffer again) or null.\n"
+      "  in:@FILE, inout:@FILE and out:BYTES name no type: elements are shown as words in hexadecimal.\n"
       "With --plan, NAME=SPEC gives the argument the name that the plan uses.");
   options.argument("FILE.ptx", request.file, "The PTX file");
   options.value("--entry", "NAME", request.entry, "The kernel, where the file has several");

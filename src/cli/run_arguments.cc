@@ -118,6 +118,16 @@ base::Result<RunArgument> typed_values(RunArgument argument, std::string_view te
     return trouble(fmt::format("'{}' has no type", text), "write in:TYPE:V,V,... such as in:f32:1,2,3, or in:@FILE");
   argument.type = *type;
   text.remove_prefix(colon + 1);
+  if (strip(text, "@")) {
+    auto content = base::read_file(std::string(text));
+    if (!content.ok()) return content.findings();
+    if (content->size() % static_cast<size_t>(isa::bytes_of(*type)) != 0)
+      return trouble(
+          fmt::format("'{}' has {} bytes, which is no whole number of {}", text, content->size(), isa::name_of(*type)),
+          "in:@FILE takes bytes of any kind");
+    argument.bytes.assign(content->begin(), content->end());
+    return argument;
+  }
   while (true) {
     size_t comma = text.find(',');
     auto word = text.substr(0, comma);
@@ -140,6 +150,7 @@ base::Result<RunArgument> buffer(RunArgument::Kind kind, std::string_view text) 
 }
 
 base::Result<RunArgument> scalar(std::string_view spec) {
+  if (spec == "null") return scalar("u64:0");
   size_t colon = spec.find(':');
   auto word = spec.substr(0, colon);
   auto type = type_in_list(word);
@@ -149,7 +160,7 @@ base::Result<RunArgument> scalar(std::string_view spec) {
     auto near = base::nearest(word, std::span<const std::string_view>(known));
     return trouble(fmt::format("'{}' is no argument", spec),
                    near.empty() || near == word
-                       ? "write TYPE:VALUE, in:TYPE:V,V,..., in:@FILE, out:BYTES, inout:... or same:N"
+                       ? "write TYPE:VALUE, in:TYPE:V,V,..., in:TYPE:@FILE, out:TYPE:COUNT, inout:..., same:N or null"
                        : fmt::format("did you mean '{}:'?", near));
   }
   auto text = spec.substr(colon + 1);
@@ -172,6 +183,28 @@ bool is_name(std::string_view text) {
 
 constexpr uint64_t kLargest = uint64_t{1} << 32;
 
+// "BYTES", or "TYPE:COUNT", whose elements are shown as such.
+base::Result<RunArgument> output(std::string_view spec) {
+  RunArgument argument;
+  argument.kind = RunArgument::Kind::out;
+  uint64_t unit = 1;
+  std::string_view count = spec;
+  if (size_t colon = spec.find(':'); colon != std::string_view::npos) {
+    auto type = type_in_list(spec.substr(0, colon));
+    if (!type)
+      return trouble(fmt::format("'{}' has no type", spec), "write out:TYPE:COUNT such as out:f32:256, or out:BYTES");
+    argument.type = *type;
+    unit = static_cast<uint64_t>(isa::bytes_of(*type));
+    count.remove_prefix(colon + 1);
+  }
+  auto size = digits(count, 10);
+  if (!size || *size == 0 || *size > kLargest / unit)
+    return trouble(fmt::format("'{}' is not a size", spec),
+                   "out:BYTES takes a number of bytes, from 1 to 4 GiB, out:TYPE:COUNT a number of elements");
+  argument.bytes.resize(*size * unit);
+  return argument;
+}
+
 }  // namespace
 
 base::Result<RunArgument> parse_argument(std::string_view spec) {
@@ -184,14 +217,7 @@ base::Result<RunArgument> parse_argument(std::string_view spec) {
   if (strip(spec, "in:")) return buffer(RunArgument::Kind::in, spec);
   if (strip(spec, "inout:")) return buffer(RunArgument::Kind::inout, spec);
   RunArgument argument;
-  if (strip(spec, "out:")) {
-    auto size = digits(spec, 10);
-    if (!size || *size == 0 || *size > kLargest)
-      return trouble(fmt::format("'{}' is not a size", spec), "out:BYTES takes a number of bytes, from 1 to 4 GiB");
-    argument.kind = RunArgument::Kind::out;
-    argument.bytes.resize(*size);
-    return argument;
-  }
+  if (strip(spec, "out:")) return output(spec);
   if (strip(spec, "same:")) {
     auto number = digits(spec, 10);
     if (!number)

@@ -1,5 +1,6 @@
 // The words of `ptxlab run`: --arg SPEC, and grid and block sizes.
-//   SPEC   TYPE:VALUE | in:TYPE:V,V,... | in:@FILE | out:BYTES | inout:TYPE:V,V,... | inout:@FILE | same:N
+//   SPEC   TYPE:VALUE | in:TYPE:V,V,... | in:TYPE:@FILE | out:TYPE:COUNT | inout:TYPE:V,V,... | inout:TYPE:@FILE | same:N | null
+//          in:@FILE, inout:@FILE and out:BYTES where no type is known
 //   TYPE   u8..u64, s8..s64, f16, bf16, f32, f64 with decimal values (0x... for integers; nan, inf for floats);
 //          b8..b64 with values in hexadecimal
 // With --plan a SPEC may be named, NAME=SPEC, so that the plan's arguments and expressions can refer to it.

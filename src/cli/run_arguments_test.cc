@@ -54,6 +54,21 @@ TEST(RunArguments, Buffers) {
   EXPECT_EQ(argument.type, Type::u16);
   EXPECT_EQ(argument.bytes, (Bytes{1, 0, 2, 0, 0, 3}));
   EXPECT_EQ(right("inout:f32:0,-0").bytes, (Bytes{0, 0, 0, 0, 0, 0, 0, 0x80}));
+  argument = right("out:bf16:12");
+  EXPECT_EQ(argument.kind, Kind::out);
+  EXPECT_EQ(argument.type, Type::bf16);
+  EXPECT_EQ(argument.bytes, Bytes(24, 0));
+  for (auto spec : {"out:f33:4", "out:f32:", "out:f32:0", "out:f64:999999999999", "out:f32:1,2"})
+    EXPECT_EQ(wrong(spec).substr(0, 7), "CLI0010") << spec;
+  EXPECT_EQ(right("null").bytes, Bytes(8, 0));
+  EXPECT_EQ(right("p=null").name, "p");
+  const base::TemporaryFolder folder("run-arguments");
+  ASSERT_TRUE(base::write_file(folder.path() / "x.bin", "12345678").empty());
+  argument = right("inout:f32:@" + (folder.path() / "x.bin").string());
+  EXPECT_EQ(argument.type, Type::f32);
+  EXPECT_EQ(argument.bytes.size(), 8u);
+  ASSERT_TRUE(base::write_file(folder.path() / "x.bin", "1234567").empty());
+  EXPECT_EQ(wrong("in:f32:@" + (folder.path() / "x.bin").string()).substr(0, 7), "CLI0010");
   argument = right("out:12");
   EXPECT_EQ(argument.kind, Kind::out);
   EXPECT_EQ(argument.bytes, Bytes(12, 0));
