@@ -3,6 +3,7 @@
 #include "gpu/counters.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,10 +20,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kStalls[] = {
-    "long_scoreboard", "short_scoreboard", "barrier",      "membar",           "wait",           "math_pipe_throttle",
-    "mio_throttle",    "lg_throttle",      "tex_throttle", "branch_resolving", "dispatch_stall", "drain",
-    "imc_miss",        "no_instruction",   "not_selected", "sleeping"};
+constexpr const char* kStalls[] = {"long_scoreboard",
+                                   "short_scoreboard",
+                                   "barrier",
+                                   "membar",
+                                   "wait",
+                                   "math_pipe_throttle",
+                                   "mio_throttle",
+                                   "lg_throttle",
+                                   "tex_throttle",
+                                   "branch_resolving",
+                                   "dispatch_stall",
+                                   "drain",
+                                   "imc_miss",
+                                   "no_instruction",
+                                   "not_selected",
+                                   "sleeping",
+                                   "gmma"};
 constexpr const char* kTime = "gpu__time_duration.sum";
 
 base::Finding finding(const char* code, std::string message, std::string hint) {
@@ -110,11 +124,23 @@ std::string complaint(std::string_view text) {
   return said;
 }
 
-std::string metric_list() {
-  std::string list = kTime;
-  for (const Metric& metric : counted_metrics()) list += std::string(",") + metric.name;
-  for (const char* stall : kStalls) list += fmt::format(",{}{}{}", kStallPrefix, stall, kStallSuffix);
-  return list;
+std::vector<std::string> metric_names() {
+  std::vector<std::string> names{kTime};
+  for (const Metric& metric : counted_metrics()) names.emplace_back(metric.name);
+  for (const char* stall : kStalls) names.push_back(fmt::format("{}{}{}", kStallPrefix, stall, kStallSuffix));
+  return names;
+}
+
+// Takes out what ncu says it does not know: a GPU has not every metric, and one unknown name is enough for ncu to refuse all.
+bool drop_unknown(std::vector<std::string>& names, std::string_view said) {
+  std::string unknown;
+  for (std::string_view rest = said; !rest.empty();) {
+    size_t end = std::min(rest.find('\n'), rest.size());
+    std::string_view line = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (line.find("Failed to find metric") != std::string_view::npos) unknown.append(line).append("\n");
+  }
+  return std::erase_if(names, [&](const std::string& name) { return unknown.find(name) != std::string::npos; }) > 0;
 }
 
 // Exactly the plan's entries: not the worker's own canary, and each launch once.
@@ -216,35 +242,58 @@ fs::path find_ncu() {
   return {};
 }
 
+namespace {
+
+// ncu once, with these metrics: what it and its log say.
+struct Said {
+  std::string text;
+  base::Outcome outcome;
+};
+Said ask_ncu(const fs::path& ncu, const fs::path& request, const Job& job, const std::vector<std::string>& metrics,
+             const CountOptions& options) {
+  base::TemporaryFolder folder("ptxlab-ncu-log");
+  fs::path log = folder.path() / "log";
+  base::Command command;
+  // From a file: a pipe that ends tells the worker that nobody is there any more, and ncu takes its time.
+  command.argv = {"sh", "-c", "exec \"$@\" <\"$0\" >/dev/null", request.string(), ncu.string()};
+  std::vector<std::string> arguments = {"--csv", "--log-file", log.string(), "--print-units", "base", "--metrics",
+                                        fmt::format("{}", fmt::join(metrics, ",")), "--kernel-name-base", "mangled",
+                                        "--kernel-name", kernel_filter(job.plan), "--launch-count",
+                                        std::to_string(job.plan.launches.size()),
+                                        // Clocks stay as they are: others work on this GPU too.
+                                        "--clock-control", "none", "--target-processes", "all"};
+  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
+  command.argv.insert(command.argv.end(), options.worker.begin(), options.worker.end());
+  command.limits.wall = options.wall;
+  command.limits.file_size = uint64_t{64} << 30;
+  Said said;
+  said.outcome = base::run(command);
+  auto text = base::read_file(log);
+  said.text = (text ? *text : "") + "\n" + said.outcome.errors;
+  return said;
+}
+
+}  // namespace
+
 base::Result<std::vector<CountedLaunch>> count(const Job& job, const CountOptions& options) {
   fs::path ncu = options.ncu.empty() ? find_ncu() : options.ncu;
   if (ncu.empty())
     return finding("GPU0030", "there is no ncu on this machine", "Nsight Compute has it; it comes with CUDA's toolkit");
   base::TemporaryFolder folder("ptxlab-ncu");
-  fs::path request = folder.path() / "job", log = folder.path() / "log";
+  fs::path request = folder.path() / "job";
   if (auto failed = base::write_file(request, frame(Kind::job, encode(job))); !failed.empty()) return failed;
-  base::Command command;
-  // From a file: a pipe that ends tells the worker that nobody is there any more, and ncu takes its time.
-  command.argv = {"sh", "-c", "exec \"$@\" <\"$0\" >/dev/null", request.string(), ncu.string()};
-  std::vector<std::string> arguments = {
-      "--csv", "--log-file", log.string(), "--print-units", "base", "--metrics", metric_list(), "--kernel-name-base",
-      "mangled", "--kernel-name", kernel_filter(job.plan), "--launch-count", std::to_string(job.plan.launches.size()),
-      // Clocks stay as they are: others work on this GPU too.
-      "--clock-control", "none", "--target-processes", "all"};
-  command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-  command.argv.insert(command.argv.end(), options.worker.begin(), options.worker.end());
-  command.limits.wall = options.wall;
-  command.limits.file_size = uint64_t{64} << 30;
-  base::Outcome outcome = base::run(command);
-  auto text = base::read_file(log);
-  std::string said = (text ? *text : "") + "\n" + outcome.errors;
-  auto launches = read_ncu_csv(said);
-  if (launches || launches.findings().front().code != "GPU0032") return launches;
-  if (outcome.ok()) return launches;
-  std::string why = complaint(said);
-  if (why.empty()) why = outcome.errors.substr(0, 300);
-  return finding("GPU0032", fmt::format("ncu {}: {}", base::describe(outcome), why),
-                 outcome.end == base::Outcome::End::timed_out ? "a shorter timed size, or fewer launches" : "");
+  std::vector<std::string> metrics = metric_names();
+  for (;;) {
+    Said said = ask_ncu(ncu, request, job, metrics, options);
+    auto launches = read_ncu_csv(said.text);
+    if (launches || launches.findings().front().code != "GPU0032") return launches;
+    if (drop_unknown(metrics, said.text) && !metrics.empty()) continue;
+    if (said.outcome.ok()) return launches;
+    std::string why = complaint(said.text);
+    if (why.empty()) why = said.outcome.errors.substr(0, 300);
+    return finding("GPU0032", fmt::format("ncu {}: {}", base::describe(said.outcome), why),
+                   said.outcome.end == base::Outcome::End::timed_out ? "a shorter timed size, or fewer launches" : "");
+  }
 }
 
 }  // namespace ptxlab::gpu
