@@ -17,6 +17,11 @@ bool has(const Instruction& instruction, std::string_view word) {
   return std::find(instruction.words.begin(), instruction.words.end(), word) != instruction.words.end();
 }
 
+// By the word as written: the table's opcodes may be several words ("wgmma.mma_async").
+bool opens(const Instruction& instruction, std::string_view word) {
+  return !instruction.words.empty() && instruction.words[0] == word;
+}
+
 // Bits that one thread moves: ".v4" and ".f32" are 128.
 int width_of(const Instruction& instruction) {
   int vector = 1, bits = 0;
@@ -29,13 +34,13 @@ int width_of(const Instruction& instruction) {
 }
 
 bool is_global(const Instruction& instruction, std::string_view opcode) {
-  if (!instruction.is(opcode)) return false;
+  if (!opens(instruction, opcode)) return false;
   // The space stands in the instruction, and its sub-space behind ::.
   return std::any_of(instruction.words.begin(), instruction.words.end(),
                      [](const std::string& word) { return word.rfind(".global", 0) == 0; });
 }
 bool is_shared(const Instruction& instruction, std::string_view opcode) {
-  return instruction.is(opcode) &&
+  return opens(instruction, opcode) &&
          std::any_of(instruction.words.begin(), instruction.words.end(),
                      [](const auto& word) { return word == ".shared" || word == ".shared::cta"; });
 }
@@ -58,24 +63,25 @@ constexpr Claim kClaims[] = {
      [](const SassFacts& f) { return wide(f.global_stores); }, "ptxas split or dropped them"},
     {"128-bit shared loads", [](const Instruction& i) { return is_shared(i, "ld") && width_of(i) >= 128; },
      [](const SassFacts& f) { return wide(f.shared_loads); }, kUnused},
-    {"mma products", [](const Instruction& i) { return i.is("mma") || (i.is("wmma") && has(i, ".mma")); },
+    {"mma products", [](const Instruction& i) { return opens(i, "mma") || (opens(i, "wmma") && has(i, ".mma")); },
      [](const SassFacts& f) { return f.warp_products(); }, kDead},
-    {"wgmma products", [](const Instruction& i) { return i.is("wgmma") && has(i, ".mma_async"); },
+    {"wgmma products", [](const Instruction& i) { return opens(i, "wgmma") && has(i, ".mma_async"); },
      [](const SassFacts& f) { return f.warpgroup_products(); }, kDead},
-    {"tcgen05 products", [](const Instruction& i) { return i.is("tcgen05") && has(i, ".mma"); },
+    {"tcgen05 products", [](const Instruction& i) { return opens(i, "tcgen05") && has(i, ".mma"); },
      [](const SassFacts& f) { return f.tensor_memory_products(); }, kDead},
-    {"ldmatrix", [](const Instruction& i) { return i.is("ldmatrix"); },
+    {"ldmatrix", [](const Instruction& i) { return opens(i, "ldmatrix"); },
      [](const SassFacts& f) { return f.matrix_loads > 0; }, kUnused},
     {"asynchronous copies",
-     [](const Instruction& i) { return i.is("cp") && has(i, ".async") && (has(i, ".ca") || has(i, ".cg")); },
+     [](const Instruction& i) { return opens(i, "cp") && has(i, ".async") && (has(i, ".ca") || has(i, ".cg")); },
      [](const SassFacts& f) { return f.async_copies > 0; }, "ptxas made ordinary loads and stores of them"},
     {"bulk copies",
      [](const Instruction& i) {
-       return i.is("cp") && has(i, ".bulk") && !has(i, ".tensor") && !has(i, ".prefetch") && i.words.size() > 3 &&
+       return opens(i, "cp") && has(i, ".bulk") && !has(i, ".tensor") && !has(i, ".prefetch") && i.words.size() > 3 &&
               !has(i, ".commit_group") && !has(i, ".wait_group");
      },
      [](const SassFacts& f) { return f.bulk_copies > 0; }, kDead},
-    {"tensor copies (TMA)", [](const Instruction& i) { return i.is("cp") && has(i, ".bulk") && has(i, ".tensor"); },
+    {"tensor copies (TMA)",
+     [](const Instruction& i) { return opens(i, "cp") && has(i, ".tensor") && !has(i, ".prefetch"); },
      [](const SassFacts& f) { return f.tensor_copies > 0; }, kDead},
 };
 

@@ -61,6 +61,29 @@ TEST(SassCheck, ProductsThatAreNotThere) {
   EXPECT_EQ(said(mma, {facts}), "");
 }
 
+// Opcodes of several words in the table: each is asked for by the kernel and not in its code.
+TEST(SassCheck, AsynchronousWorkThatIsNotThere) {
+  auto on_hopper = [](const std::string& body) {
+    std::string text =
+        kernel(".reg .b64 %d<2>;\n.shared .align 16 .b8 tile[1024];\n.shared .align 8 .b64 bar;\n" + body);
+    return text.replace(text.find("sm_80"), 5, "sm_90a");
+  };
+  SassFacts facts = nothing();
+  std::string copy = on_hopper("mov.u32 %r1, tile;\ncp.async.cg.shared.global [%r1], [%rd1], 16;\n");
+  EXPECT_NE(said(copy, {facts}).find("1 asynchronous copies ('cp.async.cg.shared.global')"), std::string::npos)
+      << said(copy, {facts});
+  std::string bulk = on_hopper(
+      "mov.u32 %r1, tile;\nmov.u32 %r2, bar;\n"
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1], 1024, [%r2];\n");
+  EXPECT_NE(said(bulk, {facts}).find("1 bulk copies"), std::string::npos) << said(bulk, {facts});
+  std::string wgmma =
+      on_hopper("wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, %d0, %d1, 1, 1, 1, 0, 0;\n");
+  EXPECT_NE(said(wgmma, {facts}).find("1 wgmma products"), std::string::npos) << said(wgmma, {facts});
+  facts.async_copies = facts.bulk_copies = 1;
+  facts.matrix["HGMMA.64x8x16.F32.BF16"] = 1;
+  for (const auto& text : {copy, bulk, wgmma}) EXPECT_EQ(said(text, {facts}), "");
+}
+
 TEST(SassCheck, LocalMemoryInLoops) {
   SassFacts facts = nothing();
   facts.local_loads = 3;
