@@ -202,7 +202,7 @@ int judge(Words words) {
   if (!assemblers.ok()) return refuse(assemblers.findings());
   auto gpus = choose_gpus(request.gpu);
   if (!gpus.ok()) return refuse_gpu(gpus.findings());
-  auto parts = judge::installed_parts();
+  auto parts = judge::installed_parts(root() / "docs" / "measurements");
   parts.assemblers = std::move(*assemblers);
   parts.gpus = std::move(*gpus);
   if (request.counters) parts.count = counting_on(request.gpu);

@@ -252,7 +252,7 @@ std::optional<int> prepare(Call& call) {
   if (!assemblers) return refuse(assemblers.findings());
   auto gpus = choose_gpus(wanted.gpu);
   if (!gpus) return refuse_gpu(gpus.findings());
-  auto parts = judge::installed_parts();
+  auto parts = judge::installed_parts(root() / "docs" / "measurements");
   parts.assemblers = std::move(*assemblers);
   parts.gpus = std::move(*gpus);
   call.judge = std::make_unique<judge::Judge>(std::move(parts));

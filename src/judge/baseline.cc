@@ -77,6 +77,24 @@ base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& 
   return baseline;
 }
 
+Rivals read_rivals(const task::Task& task, const isa::Target& target, const Assemblers& assemblers) {
+  Rivals made;
+  for (size_t i = 1; i < task.baselines.size(); ++i) {
+    task::Task as_first = task;
+    as_first.ptx = task.folder / task.baselines[i].file;
+    as_first.plan = task.folder / task.baselines[i].plan;
+    auto read = read_baseline(as_first, target, assemblers);
+    if (read) {
+      made.baselines.push_back(std::move(*read));
+    } else {
+      made.findings.push_back(
+          judge_finding("JDG0051", base::Severity::warning,
+                        fmt::format("{}: not timed: {}", task.baselines[i].file, read.findings().front().message)));
+    }
+  }
+  return made;
+}
+
 std::map<std::string, std::string> digests_by(const toolchain::Tool& ptxas, const Baseline& baseline) {
   auto assembled = assemble(ptxas, baseline);
   return assembled ? digests_of(*assembled) : std::map<std::string, std::string>();

@@ -33,6 +33,14 @@ struct Baseline {
 // files. Its resources and digests come from the ptxas that takes it, where there is one. Errors: what keeps it from being a baseline.
 base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const Assemblers& assemblers);
 
+// The task's further baselines (an expert's kernel, another compiler's), which candidates are timed against too. One that cannot be
+// read is a warning.
+struct Rivals {
+  std::vector<Baseline> baselines;
+  base::Findings findings;
+};
+Rivals read_rivals(const task::Task& task, const isa::Target& target, const Assemblers& assemblers);
+
 // The code digest of every entry, for comparison with a candidate that another ptxas assembles; empty where it does not.
 std::map<std::string, std::string> digests_by(const toolchain::Tool& ptxas, const Baseline& baseline);
 

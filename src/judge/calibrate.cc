@@ -50,7 +50,7 @@ base::Result<gpu::Opened> open(gpu::Runner& runner, const gpu::Contest& contest)
 }
 
 base::Result<gpu::Measured> measure(gpu::Runner& runner, const gpu::Opened& opened, uint32_t epochs) {
-  auto measured = runner.measure({epochs}, measure_limit(opened, epochs));
+  auto measured = runner.measure({epochs, {}}, measure_limit(opened, epochs));
   if (!measured) return measured;
   if (measured->end != gpu::Done::End::executed) return failed(measured->message);
   if (!measured->mismatches.empty()) return failed("a timed launch put out something else than the one before it");

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -97,7 +99,7 @@ struct Delta {
   std::string source;  // "calibration-h200.json, 20 and 100 us, 3,024 comparisons"
 };
 
-// The calibrations of one GPU: those of the user's data folder, then those shipped.
+// The calibrations of one GPU: those of the user's data folder, then those shipped. Thread-safe.
 class Calibrations {
  public:
   Calibrations() = default;
@@ -118,6 +120,7 @@ class Calibrations {
     std::string file;
   };
   void know(const Calibration& calibration, const std::string& file);
+  std::shared_ptr<std::mutex> mutex_ = std::make_shared<std::mutex>();
   std::string gpu_;
   std::filesystem::path own_;  // empty: nothing is written
   std::vector<Known> known_;   // by size

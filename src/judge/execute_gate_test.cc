@@ -26,6 +26,7 @@ struct ExecuteGate : IncrementTask {
       return std::unique_ptr<gpu::Runner>(std::move(made));
     }};
     Judge judge(std::move(with));
+    options.until = GateName::execute;
     record::Candidate candidate;
     candidate.ptx = kernel(entry);
     candidate.plan = plan(entry);

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <map>
 #include <mutex>
+#include <span>
 
 #include "base/file.h"
 #include "gpu/worker_client.h"
@@ -17,6 +18,7 @@
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
 #include "judge/sass_check.h"
+#include "judge/time_gate.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -27,8 +29,6 @@ using base::Severity;
 using record::GateName;
 using record::GateStatus;
 using record::OutcomeName;
-
-constexpr const char* kNoStopwatch = "this version measures no time on a GPU";
 
 // Made once, by whoever comes first; the others wait for it.
 template <class T>
@@ -98,6 +98,9 @@ struct Judge::State {  // what is kept of tasks
   Kept<Baseline> baselines;
   Kept<PreparedTask> prepared;
   Kept<TimedEstimate> estimates;  // of the baselines
+  Kept<Rivals> all_rivals;
+  Kept<std::shared_ptr<task::Oracle>> oracles;
+  TimedInputs inputs;
 
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
     return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
@@ -109,6 +112,31 @@ struct Judge::State {  // what is kept of tasks
       return prepare(task, baseline, {options.seed, options.threads, parts.engine, parts.reference});
     });
   }
+  // The references that time is measured beside; null where the task has none.
+  base::Result<std::shared_ptr<task::Oracle>> oracle(const task::Task& task) {
+    if (!task.reference) return std::shared_ptr<task::Oracle>();
+    return oracles.at(fmt::format("{}|{}", task.file.string(), task.reference->string()))
+        .get([&]() -> base::Result<std::shared_ptr<task::Oracle>> {
+          auto made = parts.reference(task);
+          if (!made) return made.findings();
+          return std::shared_ptr<task::Oracle>(std::move(*made));
+        });
+  }
+  const Rivals& rivals(const task::Task& task, const isa::Target& target) {
+    return *all_rivals.at(key_of(task, target)).get([&]() -> base::Result<Rivals> {
+      return read_rivals(task, target, parts.assemblers);
+    });
+  }
+  // What is known of a GPU; what is wrong with its files is said once.
+  Calibrations& calibrations(const std::string& gpu, base::Findings& findings) {
+    std::lock_guard lock(calibrations_mutex);
+    auto at = by_gpu.find(gpu);
+    if (at == by_gpu.end()) at = by_gpu.emplace(gpu, Calibrations::find(gpu, parts.calibrations, findings)).first;
+    return at->second;
+  }
+  std::mutex calibrations_mutex;
+  std::map<std::string, Calibrations> by_gpu;
+
   const base::Result<TimedEstimate>& baseline_estimate(const task::Task& task, const Baseline& baseline,
                                                        const std::vector<task::CaseData>& timed) {
     return estimates.at(key_of(task, baseline.target)).get([&] {
@@ -266,6 +294,26 @@ class Judgement {
           judge_finding("JDG0047", Severity::note, "the machine code was not read: " + outcome->trouble));
     append(findings, compare_with_sass(module_, outcome->facts, options_.ptx_file));
     verdict_.sass = std::move(outcome->facts);
+  }
+
+  bool time(Judge::State& state, gpu::Runner& runner) {
+    auto oracle = state.oracle(prepared_->task);
+    if (!oracle) {
+      trouble(GateName::time, oracle.findings());
+      return false;
+    }
+    const Rivals& rivals = state.rivals(task_, target_);
+    append(gate(GateName::time).findings, rivals.findings);
+    std::vector<const Baseline*> baselines{baseline_};
+    for (const auto& rival : rivals.baselines) baselines.push_back(&rival);
+    TimeResult result =
+        run_time_gate({*prepared_, baselines, candidate_.ptx, options_.ptx_file, module_,
+                       std::span(plans_).subspan(prepared_->cases.size()), assemblers_, runner, oracle->get(),
+                       state.inputs, state.calibrations(runner.hello().device, gate(GateName::time).findings),
+                       fmt::format("{}|{}", key_of(task_, target_), options_.seed), options_.seed,
+                       state.parts.own_calibration_seconds});
+    verdict_.timing = std::move(result.timing);
+    return took(GateName::time, result);
   }
 
   // The candidate's time and the baseline's, by the engine's counts. That there is none is a note, not a failure.
@@ -436,7 +484,17 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
       return;
     }
   }
-  judgement.skip(GateName::time, kNoStopwatch);
+  if (judgement.gate(GateName::execute).status != GateStatus::passed) {
+    judgement.skip(GateName::time, judgement.gate(GateName::execute).reason);
+  } else if (judgement.wants(GateName::time)) {
+    GateClock clock(judgement.gate(GateName::time));
+    if (!state.gpus.with([&](const GpuResult& gpu) {
+          if (gpu) return judgement.time(state, **gpu);
+          judgement.skip(GateName::time, first_message(gpu.findings()));
+          return true;
+        }))
+      return;
+  }
   judgement.passed();
   if (options.counters) judgement.count(state.parts.count, *baseline, sm);
   if (!prepared || prepared->timed.empty() || !judgement.wants(GateName::time)) return;
@@ -447,7 +505,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
 
 }  // namespace
 
-Parts installed_parts() {
+Parts installed_parts(const std::filesystem::path& shipped) {
   Parts parts;
   parts.engine = [] { return simt::make_simt_engine(); };
   parts.reference = [](const task::Task& task) { return task::make_reference_oracle(task); };
@@ -458,6 +516,8 @@ Parts installed_parts() {
     if (!worker) return worker.findings();
     return std::unique_ptr<gpu::Runner>(std::move(*worker));
   }};
+  parts.calibrations = {base::data_home()};
+  if (!shipped.empty()) parts.calibrations.push_back(shipped);
   return parts;
 }
 

@@ -4,6 +4,7 @@
 // that judging many candidates of one task costs the candidates' own work only. Thread-safe: several threads may judge
 // at once.
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -47,12 +48,16 @@ struct Parts {
   std::vector<StartGpu> gpus;
   // Runs a job under the profiler, for counters; empty: there is no way.
   CountJob count;
+  // Where calibrations of GPUs lie, the user's first, which is written to too (calibration.h).
+  std::vector<std::filesystem::path> calibrations;
+  double own_calibration_seconds = 20;  // at most, where there is none
 };
-Parts installed_parts();
+// `shipped`: the folder of the calibrations that come with ptxlab; empty: only the user's are known.
+Parts installed_parts(const std::filesystem::path& shipped = {});
 
 class Judge {
  public:
-  explicit Judge(Parts parts = installed_parts());
+  explicit Judge(Parts parts = installed_parts({}));
   ~Judge();
 
   record::Verdict judge(const task::Task& task, const record::Candidate& candidate, const JudgeOptions& options);

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/finding_json.h"
 #include "base/utf8.h"
+#include "record/timing_json.h"
 
 namespace ptxlab::record {
 namespace {
@@ -288,6 +289,11 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
   verdict.estimate = read_estimate(object, value, "estimate");
   verdict.baseline_estimate = read_estimate(object, value, "baseline_estimate");
   verdict.estimated_speedup = object.optional<double>("estimated_speedup");
+  if (value.contains("timing") && !value.at("timing").is_null()) {
+    auto timing = timing_from_json(value.at("timing"));
+    if (!timing) throw Wrong{fmt::format("{}: {}", object.place("timing"), timing.findings().front().message)};
+    verdict.timing = std::move(*timing);
+  }
   verdict.unexecuted_lines = object.get<std::vector<uint32_t>>("unexecuted_lines");
   return verdict;
 }
@@ -486,6 +492,7 @@ json to_json(const Verdict& verdict) {
           {{"name", one.name}, {"unit", one.unit}, {"candidate", one.candidate}, {"baseline", or_null(one.baseline)}});
     made["counters"] = {{"size", verdict.counters->size}, {"list", std::move(list)}};
   }
+  if (verdict.timing) made["timing"] = to_json(*verdict.timing);
   if (!verdict.sass.empty()) made["sass"] = sass_json(verdict.sass);
   return made;
 }

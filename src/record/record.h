@@ -100,6 +100,42 @@ struct Counters {
   friend bool operator==(const Counters&, const Counters&) = default;
 };
 
+// One timed size on a GPU: candidate and baseline side by side. docs/gpu.md explains each figure.
+struct TimedSize {
+  // Another baseline of the task, timed against the candidate likewise.
+  struct Rival {
+    std::string name;
+    double us = 0, speedup = 1, low = 1, high = 1;
+    friend bool operator==(const Rival&, const Rival&) = default;
+  };
+  std::string size;  // "m=2048 n=8192"
+  double weight = 1;
+  OutcomeName outcome = OutcomeName::unstable;
+  std::string reason;                                // why unstable; else empty
+  std::string baseline;                              // the strongest one, which the figures are against
+  double baseline_us = 0, candidate_us = 0;          // medians of one execution
+  double baseline_spread = 0, candidate_spread = 0;  // relative: half of the executions lie within so much
+  double speedup = 1, low = 1, high = 1;             // how many times as fast, and its interval
+  double delta = 0;                                  // relative: what identical kernels differ by on this GPU
+  std::string delta_source;
+  uint32_t epochs = 0, dropped = 0, pairs = 0, batch = 1, sets = 1;
+  uint64_t checked = 0;          // timed executions whose outputs were checked
+  double event_overhead_us = 0;  // of two events with nothing between them
+  double bytes = 0, flops = 0;   // the least that any kernel moves and does: the task's [floor]; 0: unknown
+  double floor_us = 0;           // no kernel can be faster; 0: unknown
+  double roofline_gbs = 0, roofline_gflops = 0;  // of this device; 0: unknown
+  double baseline_mhz = 0, candidate_mhz = 0;    // SM clocks meanwhile; 0: not readable
+  std::optional<uint32_t> memory_mhz, celsius, watts;
+  std::vector<Rival> rivals;  // the others
+};
+
+// What the time gate measured.
+struct Timing {
+  std::string device, driver;             // "NVIDIA H200", "13.0": the CUDA version that the driver supports
+  double speedup = 1, low = 1, high = 1;  // over the sizes: the weighted geometric mean
+  std::vector<TimedSize> sizes;
+};
+
 struct CaseResult {
   std::string label;
   bool right = false;
@@ -122,6 +158,9 @@ struct Verdict {
   std::string oracle;  // who said what is right
   std::optional<Estimate> estimate, baseline_estimate;
   std::optional<double> estimated_speedup;
+  std::optional<Timing> timing;  // measured on a GPU
+  // How many times as fast as the baseline: measured where it was, else estimated.
+  std::optional<double> speedup() const { return timing ? std::optional<double>(timing->speedup) : estimated_speedup; }
   std::vector<uint32_t> unexecuted_lines;  // PTX lines that no case reached
   std::string code_digest;                 // of the entries that the plan launches
   const Gate& gate(GateName name) const;

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "record/timing_text.h"
+
 namespace ptxlab::record {
 namespace {
 
@@ -204,6 +206,7 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   if (!verdict.resources.empty()) out += resources_text(verdict);
   out += sass_text(verdict);
   if (verdict.counters) out += counters_text(*verdict.counters);
+  if (verdict.timing) out += timing_text(*verdict.timing);
   if (verdict.estimate) out += estimate_text(verdict);
   if (!verdict.unexecuted_lines.empty())
     out += fmt::format("PTX lines that no case executed: {}\n", ranges(verdict.unexecuted_lines));

@@ -354,8 +354,7 @@ class CaseMaker {
     if (!spec) return;
     const uint64_t row_bytes =
         static_cast<uint64_t>(shape.back()) * static_cast<uint64_t>(isa::bytes_of(argument.type));
-    for (uint64_t row = 0; row < bytes / row_bytes; ++row)
-      fill_row(*spec, row, std::span(input).subspan(row * row_bytes, row_bytes));
+    fill_rows(*spec, row_bytes, input);
   }
 
   // Each field as a buffer of its own, scattered over the records.

@@ -278,5 +278,24 @@ TEST(Fills, ARowIsTheSameWhateverElseIsMade) {
   EXPECT_NE(row_of("normal", Type::f32, 10, NAN, NAN, 5), row_of("normal", Type::f32, 10, NAN, NAN, 6));
 }
 
+TEST(Fills, LongRowsAreMadeInPiecesAndAllOfThemFilled) {
+  FillSpec spec;
+  spec.name = "normal";
+  spec.seed = 3;
+  const uint64_t elements = 2 * kLongRow + 5;
+  std::vector<uint8_t> bytes(4 * elements), again(4 * elements), first(4 * kLongRow);
+  fill_rows(spec, bytes.size(), bytes);
+  fill_rows(spec, again.size(), again);
+  EXPECT_EQ(bytes, again) << "whatever thread makes which piece";
+  fill_row(spec, 0, first);
+  EXPECT_TRUE(std::equal(first.begin(), first.end(), bytes.begin()));
+  EXPECT_NE(element(bytes, Type::f32, 7), element(bytes, Type::f32, kLongRow + 7)) << "no piece repeats another";
+  EXPECT_NE(element(bytes, Type::f32, elements - 1), 0);
+  // What leans on its neighbours is never cut.
+  spec.name = "sorted";
+  fill_rows(spec, bytes.size(), bytes);
+  EXPECT_LE(element(bytes, Type::f32, kLongRow - 1), element(bytes, Type::f32, kLongRow));
+}
+
 }  // namespace
 }  // namespace ptxlab::task

@@ -9,6 +9,7 @@
 
 #include "base/narrow_float.h"
 #include "base/random.h"
+#include "base/thread_pool.h"
 
 namespace ptxlab::task {
 namespace {
@@ -226,6 +227,19 @@ void fill_row(const FillSpec& spec, uint64_t row, std::span<uint8_t> bytes) {
   for (size_t i = 0; i < count; ++i) store_element(bytes, spec.type, i, values[i]);
   // About half of the rows, and always the first, so that clean rows show whether a NaN spills over.
   if (!spec.special.empty() && (row == 0 || maker.random().below(2))) plant(spec, maker.random(), bytes, count);
+}
+
+void fill_rows(const FillSpec& spec, uint64_t row_bytes, std::span<uint8_t> bytes) {
+  const auto width = static_cast<uint64_t>(isa::bytes_of(spec.type));
+  const bool whole =
+      spec.name == "sorted" || spec.name == "permutation" || spec.name == "offsets" || spec.name == "spd";
+  const uint64_t piece = whole ? row_bytes : std::min(row_bytes, kLongRow * width);
+  const uint64_t pieces_a_row = (row_bytes + piece - 1) / piece, rows = bytes.size() / row_bytes;
+  // Small buffers are not worth a thread.
+  base::parallel_for(rows * pieces_a_row, bytes.size() < (uint64_t{4} << 20) ? 1 : 0, [&](size_t i) {
+    const uint64_t row = i / pieces_a_row, begin = i % pieces_a_row * piece;
+    fill_row(spec, i, bytes.subspan(row * row_bytes + begin, std::min(piece, row_bytes - begin)));
+  });
 }
 
 }  // namespace ptxlab::task

@@ -23,6 +23,11 @@ struct FillSpec {
 // Fills one row; `bytes` holds whole elements of spec.type.
 void fill_row(const FillSpec& spec, uint64_t row, std::span<uint8_t> bytes);
 
+// Fills a buffer row by row, many at once where it is large. A row longer than kLongRow elements whose values do not lean on each
+// other is made in pieces of that length, each like a row of its own.
+inline constexpr uint64_t kLongRow = uint64_t{1} << 20;
+void fill_rows(const FillSpec& spec, uint64_t row_bytes, std::span<uint8_t> bytes);
+
 // Writes a value as an element: rounded to nearest even for floats, saturated for integers.
 void store_element(std::span<uint8_t> bytes, isa::Type type, uint64_t index, double value);
 
