@@ -17,6 +17,7 @@
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
 #include "judge/sass_check.h"
+#include "judge/unchecked.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -229,6 +230,7 @@ class Judgement {
     EmulateResult result = run_emulate_gate(input);
     verdict_.cases = std::move(result.cases);
     verdict_.unexecuted_lines = std::move(result.unexecuted_lines);
+    checked_ = std::move(result.profile);
     return took(GateName::emulate, result);
   }
 
@@ -281,6 +283,8 @@ class Judgement {
     verdict_.estimate = own->whole;
     verdict_.baseline_estimate = theirs->whole;
     verdict_.estimated_speedup = estimated_speedup(task_, *theirs, *own);
+    if (gate(GateName::emulate).status == GateStatus::passed && gate(GateName::execute).status != GateStatus::passed)
+      append(gate(GateName::time).findings, unchecked_when_timed({*prepared_, module_, plan_, checked_, *own}));
   }
 
   void skip(GateName name, std::string reason) {
@@ -372,6 +376,7 @@ class Judgement {
   launch::Plan plan_;
   const Baseline* baseline_ = nullptr;
   const PreparedTask* prepared_ = nullptr;
+  analysis::Profile checked_;  // of the cases on the engine
   std::vector<launch::ResolvedPlan> plans_;
   std::string cubin_;
   SassReading sass_;
