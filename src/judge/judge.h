@@ -16,6 +16,7 @@
 #include "judge/baseline.h"
 #include "judge/count.h"
 #include "judge/gpu_pool.h"
+#include "judge/likeness.h"
 #include "record/proposer.h"
 #include "record/record.h"
 #include "simt/engine.h"
@@ -47,6 +48,8 @@ struct Parts {
   std::vector<StartGpu> gpus;
   // Runs a job under the profiler, for counters; empty: there is no way.
   CountJob count;
+  // Texts that a candidate may have been pasted from, asked for once; none: nothing is said of that.
+  std::function<std::vector<KnownText>()> known;
 };
 Parts installed_parts();
 

@@ -38,9 +38,9 @@ class Malformed(Exception):
 class Case:
     """A folder with case.toml; its candidate is candidate.ptx, its plan candidate.plan.toml where there is one."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, base=HERE):
         self.folder = folder
-        self.name = str(folder.relative_to(HERE))
+        self.name = str(folder.relative_to(base))
         self.honest = self.name.startswith("honest/")
         with open(folder / "case.toml", "rb") as file:
             self.data = tomllib.load(file)
@@ -52,8 +52,8 @@ class Case:
             raise Malformed("an adversary states `hack`, its number in the catalogue; an honest kernel has none")
         if not self.honest and self.data.get("caught") not in CAUGHT:
             raise Malformed(f"`caught` is one of {', '.join(sorted(CAUGHT))}")
-        if not self.honest and not ({"expect", "test"} & set(self.data)):
-            raise Malformed("neither `expect` nor `test`: nothing is asked of ptxlab")
+        if not self.honest and not ({"expect", "test", "control"} & set(self.data)):
+            raise Malformed("neither `expect`, `test` nor `control`: nothing is asked of ptxlab")
 
     def task(self):
         name = self.data["task"]
@@ -165,14 +165,21 @@ def note_verdict(result, verdict):
     result.caught = failed_gate(verdict)
 
 
+def built(program, name):
+    """Another program of the same build, or one that lies beside ptxlab; None where there is none."""
+    build = program.parents[2] if len(program.parents) > 2 else program.parent
+    places = [program.parent / name, *build.glob(f"src/*/{name}"), *build.glob(f"tests/*/{name}")]
+    return next((place for place in places if place.is_file() and os.access(place, os.X_OK)), None)
+
+
 def run_test(case, program, folder, cache, result):
     """A fault planted in the harness itself: a test of ours must run, and pass."""
     wanted = case.data["test"]
-    found = sorted(program.parent.parent.parent.rglob(wanted["program"]))
-    if not found:
+    found = built(program, wanted["program"])
+    if found is None:
         result.skipped = f"{wanted['program']} is not built here"
         return
-    done = subprocess.run([str(found[0]), f"--gtest_filter={wanted['filter']}"], cwd=ROOT, capture_output=True, text=True,
+    done = subprocess.run([str(found), f"--gtest_filter={wanted['filter']}"], cwd=ROOT, capture_output=True, text=True,
                           env=environment(False, folder, cache), timeout=LIMIT, check=False)
     if "[  PASSED  ] 0 tests" in done.stdout or "[  SKIPPED ]" in done.stdout:
         result.skipped = "the test did not run here"
@@ -193,6 +200,26 @@ def run_lint(case, program, folder, cache, result):
     for words in expect.get("codes", []) + expect.get("words", []):
         if words not in done.stdout + done.stderr:
             result.problems.append(f"'{words}' is not said: {done.stdout[-1500:]}")
+
+
+def run_control(case, program, folder, cache, result):
+    """A checker that cannot fail: these cases must fail where an honest kernel stands in for the cheat, and a cheat must be
+    flagged where it calls itself honest."""
+    result.caught, result.outcome = "harness", "control"
+    for name in case.data["control"]:
+        other = Case(HERE / name)
+        honest = Path(tempfile.mkdtemp(dir=folder))
+        task = Path(other.task()) if Path(other.task()).is_absolute() else ROOT / "tasks" / other.data["task"]
+        shutil.copy(task / "baseline.ptx", honest / "candidate.ptx")
+        shutil.copy(task / "baseline.plan.toml", honest / "candidate.plan.toml")
+        other.folder = honest
+        verdict, trouble = judge(program, other, honest, cache, False)
+        if verdict is None or not unlike(other.data["expect"], verdict):
+            result.problems.append(f"{name} passes with an honest kernel in the cheat's place {trouble}")
+        cheat = Case(HERE / name)
+        verdict, trouble = judge(program, cheat, honest, cache, False)
+        if verdict is None or not flagged(cheat, verdict, False):
+            result.problems.append(f"{name} would pass as an honest kernel {trouble}")
 
 
 def run_adversary(case, program, folder, cache, gpu, result):
@@ -217,14 +244,16 @@ def run_adversary(case, program, folder, cache, gpu, result):
     result.problems += [f"on the GPU alone: {problem}" for problem in unlike(case.data["gpu"], alone)]
 
 
-def run_case(folder, program, cache, gpu):
+def run_case(folder, base, program, cache, gpu):
     start = time.monotonic()
-    result = Result(str(folder.relative_to(HERE)), 0)
+    result = Result(str(folder.relative_to(base)), 0)
     place = Path(tempfile.mkdtemp(prefix="ptxlab-adversary."))
     try:
-        case = Case(folder)
+        case = Case(folder, base)
         result.hack = case.hack
-        if "test" in case.data:
+        if "control" in case.data:
+            run_control(case, program, place, cache, result)
+        elif "test" in case.data:
             run_test(case, program, place, cache, result)
         elif case.data.get("lint"):
             run_lint(case, program, place, cache, result)
@@ -247,6 +276,21 @@ def run_case(folder, program, cache, gpu):
         shutil.rmtree(place, ignore_errors=True)
     result.seconds = time.monotonic() - start
     return result
+
+
+def write_variants(program, folder):
+    """What the rewriting rules make of the tasks' baselines: honest kernels, written anew each time. Nothing where the program
+    that writes them is not built."""
+    found = built(program, "adversary_variants")
+    if found is None:
+        return []
+    subprocess.run([str(found), str(ROOT), str(folder / "honest" / "rules")], check=True, timeout=LIMIT,
+                   stdout=subprocess.DEVNULL)
+    made = sorted(path.parent for path in folder.rglob("candidate.ptx"))
+    for variant in made:
+        task = str(variant.parent.relative_to(folder / "honest" / "rules"))
+        (variant / "case.toml").write_text(f'title = "the rule {variant.name}"\ntask = "{task}"\n', encoding="utf-8")
+    return made
 
 
 def write_results(path, results):
@@ -307,8 +351,12 @@ def main(words):
     folders = [f for f in folders if not options.names or any(n in str(f.relative_to(HERE)) for n in options.names)]
     cache = program.parent / "adversary-cache"
     start = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda f: run_case(f, program, cache, options.gpu), folders))
+    with tempfile.TemporaryDirectory(prefix="ptxlab-variants.") as place:
+        variants = write_variants(program, Path(place))
+        variants = [v for v in variants if not options.names or any(n in str(v.relative_to(place)) for n in options.names)]
+        work = [(f, HERE) for f in folders] + [(v, Path(place)) for v in variants]
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            results = list(pool.map(lambda w: run_case(*w, program, cache, options.gpu), work))
     seconds = time.monotonic() - start
     if options.gpu or options.table:
         print_table(results)
