@@ -311,6 +311,24 @@ TEST(MemoryModel, SizesDoNotMatterWhereABarrierOrders) {
   }
 }
 
+// The last of those who took a ticket sets it back by a plain store: its own atomic observed all the others.
+TEST(MemoryModel, WhoSawAllAtomicsMayStorePlainly) {
+  for (uint32_t resets : {2u, 1u}) {  // CTA 2 drew last, CTA 1 did not
+    for (bool behind_barrier : {false, true}) {
+      Play play("conflicts", 64, {"atom.global.add.u32", "bar.sync 0", "st.global.u32"}, 3);
+      for (uint32_t cta : {0u, 1u, 2u}) play.at(1, 0, 16, cta + 1, 4, cta);
+      if (behind_barrier) play.barrier(2, {0, 1}, 0, resets);
+      play.at(3, behind_barrier ? 40 : 0, 16, 0, 4, resets);
+      EXPECT_EQ(play.codes(), resets == 2 ? "" : "CHK0003:3") << behind_barrier;
+    }
+  }
+  Play load("conflicts", 32, {"ld.relaxed.gpu.global.u32", "st.global.u32"}, 2);  // a load is seen by nobody
+  load.at(1, 0, 16, 0, 4, 0);
+  load.at(1, 0, 16, 0, 4, 1);
+  load.at(2, 0, 16, 0, 4, 1);
+  EXPECT_EQ(load.codes(), "CHK0003:2");
+}
+
 // The next launch knows nothing of old flags, and needs none.
 TEST(MemoryModel, FlagsEndWithTheLaunch) {
   Play play("conflicts", 32,

@@ -58,6 +58,7 @@ uint16_t RaceDetector::site_index(const simt::Site& site) {
     assert(sites_.size() < 0xffff);
     sites_.push_back(site);
     scopes_.push_back(ordering_of(*site.instruction).scope);
+    atomics_.push_back(site.instruction->is("atom") || site.instruction->is("red"));
     widths_.push_back(element_bytes(*site.instruction));
   }
   return at->second;
@@ -157,7 +158,7 @@ void RaceDetector::write(Cell& cell, uint64_t address, uint32_t bytes, uint32_t 
   if (cell.extra) {
     Extra& extra = extras_[cell.extra];
     check_list(extra.reads, ConflictKind::store_load);
-    check_list(extra.strong, ConflictKind::atomic_plain);
+    check_strong(extra.strong);
     extra = Extra{};
   }
   cell.write = event_, cell.writer = self_, cell.write_site = site_;
@@ -219,6 +220,31 @@ void RaceDetector::check_list(const std::vector<Reader>& list, ConflictKind kind
       const ThreadId other = reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest));
       if (ordered(reader.event, other)) continue;
       report(kind, other, reader.site);
+      break;
+    }
+  }
+}
+
+// A plain store against the strong accesses before it. An atomic observes those that it follows: where one of them is ordered
+// before this store, so are all atomics that came before that one (causality order takes observation in). So the last
+// CTA may set the ticket back which all the others took. Loads are looked at more strictly: which of them comes last is
+// the schedule's choice.
+void RaceDetector::check_strong(const std::vector<Reader>& list) {
+  Event seen = 0;
+  for (const Reader& reader : list) {
+    if (!atomics_[reader.site] || reader.event <= seen) continue;
+    for (simt::LaneMask rest = reader.lanes; rest; rest &= rest - 1) {
+      if (!ordered(reader.event, reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest)))) continue;
+      seen = reader.event;
+      break;
+    }
+  }
+  for (const Reader& reader : list) {
+    if (reader.event <= floor_ || (atomics_[reader.site] && reader.event < seen)) continue;
+    for (simt::LaneMask rest = reader.lanes; rest; rest &= rest - 1) {
+      const ThreadId other = reader.warp * 32 + static_cast<uint32_t>(__builtin_ctz(rest));
+      if (ordered(reader.event, other)) continue;
+      report(ConflictKind::atomic_plain, other, reader.site);
       break;
     }
   }

@@ -211,6 +211,7 @@ class RaceDetector {
   bool stores_same_value(uint32_t skipped, uint32_t bytes) const;
   bool lanes_agree(const Cell& cell, uint64_t address, uint32_t bytes, uint32_t skipped) const;
   void check_list(const std::vector<Reader>& list, ConflictKind kind);
+  void check_strong(const std::vector<Reader>& list);
   void check_scopes(const std::vector<Reader>& list);
   void check_sizes(const std::vector<Reader>& list);
   void add_to(std::vector<Reader>& list);
@@ -226,6 +227,7 @@ class RaceDetector {
   bool exact_ = false, narrow_scopes_ = false;
   std::vector<simt::Site> sites_;
   std::vector<Scope> scopes_;    // of the sites
+  std::vector<bool> atomics_;    // of the sites: atom and red
   std::vector<uint8_t> widths_;  // of the sites: the bytes of one element, the unit of the memory model
   std::unordered_map<const ptx::Instruction*, uint16_t> site_indices_;
   std::vector<Extra> extras_{1};

@@ -75,27 +75,16 @@ std::string key_of(const base::Finding& finding) {
 
 }  // namespace
 
-CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
-                 const task::CaseData& data, const CaseOptions& options) {
-  CaseRun run;
-  auto program = engine.load(module, launch::entries_of(plan));
-  if (!program) {
-    run.supported = false;
-    run.findings = program.findings();
-    return run;
-  }
-  simt::Memory memory(options.seed);
-  std::vector<size_t> indices = lay_out(memory, plan, data);
-  if (auto wrong = simt::set_symbols(**program, plan, indices, memory); !wrong.empty()) {
-    run.findings = std::move(wrong);
-    return run;
-  }
-  std::vector<std::unique_ptr<simt::Observer>> observers;
-  if (options.checkers) {
-    for (const auto& checker : checkers::all_checkers()) observers.push_back(checker.make());
-  }
-  std::vector<simt::Observer*> watching;
-  for (const auto& observer : observers) watching.push_back(observer.get());
+namespace {
+
+uint64_t base_of(const CaseOptions& options) {
+  return options.driver_addresses ? simt::kDriverBase : simt::kBufferBase;
+}
+
+// One run of a plan's launches by a loaded program; `run` takes what they report.
+void run_launches(simt::Program& program, const launch::ResolvedPlan& plan, const std::vector<size_t>& indices,
+                  simt::Memory& memory, const CaseOptions& options, std::span<simt::Observer* const> watching,
+                  CaseRun& run) {
   simt::RunOptions how;
   how.check = simt::CheckLevel::defined;
   how.seed = options.seed;
@@ -105,7 +94,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   how.run_apart = options.run_apart;
   run.completed = true;
   for (const auto& launch : plan.launches) {
-    auto report = (*program)->run(launch, indices, memory, how, watching);
+    auto report = program.run(launch, indices, memory, how, watching);
     append(run.findings, std::move(report.findings));
     run.profile.add(report.profile);
     run.thread_instructions += report.thread_instructions;
@@ -116,6 +105,48 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   }
   run.endless =
       std::any_of(run.findings.begin(), run.findings.end(), [](const auto& f) { return f.code == kBudgetCode; });
+}
+
+// The runs that the program has behind it. False: one of them did not end, and `run` says why.
+bool run_earlier(simt::Program& program, const CaseOptions& options, CaseRun& run) {
+  for (const EarlierRun& one : options.earlier) {
+    simt::Memory memory(options.seed, base_of(options));
+    std::vector<size_t> indices = lay_out(memory, *one.plan, *one.data);
+    CaseRun before;
+    run_launches(program, *one.plan, indices, memory, options, {}, before);
+    if (!before.faulted() && before.supported) continue;
+    run = std::move(before);
+    run.completed = false;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::ResolvedPlan& plan,
+                 const task::CaseData& data, const CaseOptions& options) {
+  CaseRun run;
+  auto program = engine.load(module, launch::entries_of(plan));
+  if (!program) {
+    run.supported = false;
+    run.findings = program.findings();
+    return run;
+  }
+  simt::Memory memory(options.seed, base_of(options));
+  std::vector<size_t> indices = lay_out(memory, plan, data);
+  if (auto wrong = simt::set_symbols(**program, plan, indices, memory); !wrong.empty()) {
+    run.findings = std::move(wrong);
+    return run;
+  }
+  if (!run_earlier(**program, options, run)) return run;
+  std::vector<std::unique_ptr<simt::Observer>> observers;
+  if (options.checkers) {
+    for (const auto& checker : checkers::all_checkers()) observers.push_back(checker.make());
+  }
+  std::vector<simt::Observer*> watching;
+  for (const auto& observer : observers) watching.push_back(observer.get());
+  run_launches(**program, plan, indices, memory, options, watching, run);
   for (const auto& observer : observers) {
     run.doings.resize(run.findings.size());
     append(run.findings, observer->findings());

@@ -15,12 +15,20 @@
 
 namespace ptxlab::judge {
 
+// What a loaded module has run before, in the memory of this run: only its variables remember.
+struct EarlierRun {
+  const launch::ResolvedPlan* plan;
+  const task::CaseData* data;
+};
+
 struct CaseOptions {
   uint64_t seed = 1;                // schedule, addresses, poison
   uint64_t budget = 2'000'000'000;  // thread instructions of a launch
   bool run_apart = false;           // lanes of a warp run apart now and then
   bool random_rounding = false;     // every inexact float operation up or down at random, by the seed
   bool checkers = true;             // false: bounds and definedness only, which the engine itself watches
+  bool driver_addresses = false;    // buffers lie where a driver puts them
+  std::vector<EarlierRun> earlier;  // in order, by the same program: the module is not loaded anew
 };
 
 struct CaseRun {

@@ -8,11 +8,13 @@
 #include <mutex>
 #include <utility>
 
+#include "base/random.h"
 #include "base/thread_pool.h"
 #include "checkers/order_dependence.h"
 #include "checkers/remark.h"
 #include "judge/emulate.h"
 #include "judge/judge_finding.h"
+#include "judge/policy.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -23,13 +25,36 @@ using record::OutcomeName;
 
 // A candidate may do this many times the baseline's work before it counts as endless, and at least this much of it.
 constexpr uint64_t kBudgetFactor = 64, kBudgetLeast = 20'000'000, kBudgetMost = 2'000'000'000;
-// Cases that take no more thread instructions than this run under a second schedule too.
+// Cases that take no more thread instructions than this run under a second schedule too, and as a later launch.
 constexpr uint64_t kSecondScheduleMost = 2'000'000;
 // A candidate's races may be met this many times as often as those of the user's own kernel that excuse them: how often
 // depends on the order of warps and on widths.
 constexpr uint64_t kOwnFactor = 4;
 // After this many endless cases the rest is not run: each costs its whole budget.
 constexpr int kEndlessMost = 2;
+
+// The same inputs but for a word of each that may be any: one taken from the inputs of another seed. Numbers that
+// somebody may use as indices in an order stay.
+task::CaseData with_a_word_changed(const task::Task& task, const task::CaseData& data, uint64_t seed) {
+  task::Case what = data.what;
+  what.seed += 0x5bd1e995;
+  auto other = task::make_case(task, what);
+  task::CaseData changed = data;
+  if (!other) return changed;
+  for (size_t b = 0; b < changed.inputs.size(); ++b) {
+    const task::Argument* argument = task.argument(data.binding.buffers[b].name);
+    auto& bytes = changed.inputs[b];
+    if (!argument || bytes.empty() || bytes.size() != other->inputs[b].size()) continue;
+    const task::Fill* fill = argument->fills.empty() ? nullptr : &argument->fills.front();
+    if (fill && (fill->name == "permutation" || fill->name == "offsets" || fill->name == "spd")) continue;
+    auto width = static_cast<size_t>(
+        argument->record() ? argument->field_bytes : static_cast<uint64_t>(std::max(1, isa::bytes_of(argument->type))));
+    size_t at = base::Random(seed + b).below(bytes.size() / width) * width;
+    std::copy_n(other->inputs[b].begin() + static_cast<ptrdiff_t>(at), width,
+                bytes.begin() + static_cast<ptrdiff_t>(at));
+  }
+  return changed;
+}
 
 std::string first_error(const base::Findings& findings) {
   for (const auto& finding : findings) {
@@ -86,7 +111,8 @@ namespace {
 
 class Gate {
  public:
-  explicit Gate(const EmulateInput& input) : input_(input), ran_(input.prepared.cases.size()) {}
+  explicit Gate(const EmulateInput& input)
+      : input_(input), ran_(input.prepared.cases.size()), written_(written_variables(input.module)) {}
 
   EmulateResult run() {
     std::atomic<int> endless{0};
@@ -118,6 +144,7 @@ class Gate {
     how.budget = std::clamp(wanted, kBudgetLeast, kBudgetMost);
     for (int schedule = 0; schedule < 2; ++schedule, ++how.seed) {
       how.run_apart = schedule == 1;
+      how.driver_addresses = schedule == 1;
       ran.runs.push_back(run_case(*engine, input_.module, input_.plans[i], one.data, how));
       CaseRun& run = ran.runs.back();
       if (input_.prepared.task.user && run.completed && run.faulted()) excuse(*engine, one, how, run);
@@ -129,7 +156,34 @@ class Gate {
       if (schedule == 1 && ran.verdict.right) compare_orders(one, ran);
       if (!ran.verdict.right || run.thread_instructions > kSecondScheduleMost) break;
     }
+    if (ran.verdict.right && !written_.empty() && ran.runs.size() > 1) repeat(*engine, i, how);
     ran.done = true;
+  }
+
+  // What a module keeps in its variables must not change a later answer: the same program runs another case, this case on
+  // inputs of which a word or two differ, twice, and then the case itself, at the same addresses.
+  void repeat(simt::Engine& engine, size_t i, CaseOptions how) {
+    const PreparedCase& one = input_.prepared.cases[i];
+    Ran& ran = ran_[i];
+    const task::CaseData other = with_a_word_changed(input_.prepared.task, one.data, how.seed);
+    if (i > 0) how.earlier.push_back({&input_.plans[i - 1], &input_.prepared.cases[i - 1].data});
+    how.earlier.insert(how.earlier.end(), 2, {&input_.plans[i], &other});
+    how.run_apart = how.driver_addresses = how.checkers = false;
+    CaseRun run = run_case(engine, input_.module, input_.plans[i], one.data, how);
+    if (!run.supported || run.endless) return;
+    if (run.faulted()) {
+      for (auto& finding : run.findings) finding.message += " (in a module that has run before)";
+      ran.runs.push_back(std::move(run));
+      return;
+    }
+    CaseVerdict later = compare_case(input_.prepared.task, one, run);
+    if (later.right) return;
+    later.summary = "right at the first launch, wrong at a later one: " + later.summary;
+    later.findings.push_back(judge_finding(
+        "JDG0052", Severity::error,
+        fmt::format("what '{}' keeps from earlier launches changes the answer", fmt::join(written_, "', '")),
+        "state between launches may save work, never change a result"));
+    ran.verdict = std::move(later);
   }
 
   // Both orders came out right; where their bits differ all the same, that is worth a word.
@@ -216,6 +270,7 @@ class Gate {
       result_.findings.insert(result_.findings.end(), found.begin(), found.end());
     }
     result_.unexecuted_lines = unexecuted_lines(input_.module, profile);
+    result_.profile = std::move(profile);
   }
 
   void decide() {
@@ -247,6 +302,7 @@ class Gate {
 
   const EmulateInput& input_;
   std::vector<Ran> ran_;
+  std::vector<std::string> written_;  // the module's variables that outlive a launch
   EmulateResult result_;
 };
 

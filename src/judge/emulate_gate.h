@@ -33,6 +33,7 @@ struct EmulateResult {
   base::Findings findings;
   std::vector<record::CaseResult> cases;
   std::vector<uint32_t> unexecuted_lines;
+  analysis::Profile profile;  // of all cases and schedules
 };
 
 EmulateResult run_emulate_gate(const EmulateInput& input);

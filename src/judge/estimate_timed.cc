@@ -58,7 +58,9 @@ class PlanRun {
  public:
   explicit PlanRun(const PlanInput& input) : input_(input) {}
 
-  base::Result<record::Estimate> run() {
+  // `profile`, where given, takes the counts of the CTAs that run.
+  base::Result<record::Estimate> run(analysis::Profile* profile = nullptr) {
+    profile_ = profile;
     const auto& plan = input_.plan;
     auto engine = input_.engine();
     auto program = engine->load(input_.module, launch::entries_of(plan));
@@ -150,6 +152,7 @@ class PlanRun {
         return {impossible(report.findings.empty() ? "its CTAs do not run alone" : report.findings.front().message)};
       }
       steps += made.trace.ctas.back().steps;
+      if (profile_) profile_->add(report.profile);
     }
     remember(made.trace);
     // The first of the launch comes first, the last last.
@@ -160,15 +163,17 @@ class PlanRun {
 
   const PlanInput& input_;
   std::optional<LazyBuffers> lazy_;
+  analysis::Profile* profile_ = nullptr;
   std::vector<bool> touched_;  // by buffer: an earlier launch of the plan read or wrote it
 };
 
-base::Result<record::Estimate> estimate_size(const EstimateInput& input, const task::CaseData& data) {
+base::Result<record::Estimate> estimate_size(const EstimateInput& input, const task::CaseData& data,
+                                             analysis::Profile& profile) {
   auto plan = launch::resolve(input.plan, input.module, data.binding);
   if (!plan) return plan.findings();
   return PlanRun(
              {input.module, *plan, input.resources, input.target, input.seed, input.engine, fill_of(input.task, data)})
-      .run();
+      .run(&profile);
 }
 
 std::string sizes_text(const task::Sizes& sizes) {
@@ -182,7 +187,7 @@ base::Result<TimedEstimate> estimate_sizes(const EstimateInput& input) {
   TimedEstimate result;
   double weights = 0, heaviest = -1, sum = 0;
   for (size_t i = 0; i < input.timed.size(); ++i) {
-    auto one = estimate_size(input, input.timed[i]);
+    auto one = estimate_size(input, input.timed[i], result.profile);
     if (!one) return one.findings();
     double share = input.task.time[i].weight * one->nanoseconds;
     if (share > heaviest) {
@@ -194,6 +199,7 @@ base::Result<TimedEstimate> estimate_sizes(const EstimateInput& input) {
     sum += share;
     weights += input.task.time[i].weight;
     result.nanoseconds.push_back(one->nanoseconds);
+    result.l2_bytes.push_back(one->l2_bytes);
   }
   result.whole.nanoseconds = sum;
   if (weights > 0) result.whole.nanoseconds /= weights;

@@ -49,6 +49,8 @@ struct EstimateInput {
 struct TimedEstimate {
   record::Estimate whole;  // nanoseconds weighted over the sizes; the rest is of the size that takes most of it
   std::vector<double> nanoseconds;  // by size
+  std::vector<double> l2_bytes;     // by size: what the launches ask of L2
+  analysis::Profile profile;        // of the CTAs that ran, all sizes together
 };
 
 // Errors: JDG0020, the engine cannot run these CTAs alone, or the task has no timed sizes; PLAN00xx.

@@ -19,6 +19,7 @@
 #include "judge/policy.h"
 #include "judge/sass_check.h"
 #include "judge/time_gate.h"
+#include "judge/unchecked.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -101,6 +102,15 @@ struct Judge::State {  // what is kept of tasks
   Kept<Rivals> all_rivals;
   Kept<std::shared_ptr<task::Oracle>> oracles;
   TimedInputs inputs;
+  std::once_flag known_read;
+  std::vector<KnownText> known_texts;
+
+  const std::vector<KnownText>& known() {
+    std::call_once(known_read, [&] {
+      if (parts.known) known_texts = parts.known();
+    });
+    return known_texts;
+  }
 
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
     return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
@@ -182,6 +192,9 @@ class Judgement {
   // Parse and verify. What ptxas makes of the text decides whether an error is the candidate's or the table's.
   bool check_text() {
     auto checked = ptx::check_with_fixes(candidate_.ptx, options_.ptx_file);
+    if (std::count(task_.allow.begin(), task_.allow.end(), "state"))  // then it is no fault to warn of
+      for (auto& finding : checked.findings)
+        if (finding.code == ptx::spelling(ptx::Code::kept_state)) finding.severity = Severity::note;
     append(gate(GateName::check).findings, checked.findings);
     if (checked.ok()) {
       module_ = std::move(checked.module);
@@ -202,7 +215,7 @@ class Judgement {
     return false;
   }
 
-  bool check_policy_and_plan(const Baseline& baseline) {
+  bool check_policy_and_plan(const Baseline& baseline, const std::vector<KnownText>& known) {
     baseline_ = &baseline;
     auto plan = candidate_.plan ? launch::read_plan(*candidate_.plan, options_.plan_file)
                                 : base::Result<launch::Plan>(baseline.plan);
@@ -212,7 +225,9 @@ class Judgement {
       return false;
     }
     plan_ = std::move(*plan);
-    return obeys(check_policy(module_, task_, target_, initialised_bytes(baseline.module)));
+    append(gate(GateName::check).findings, likeness(module_, baseline.module, known));
+    return obeys(check_policy(module_, task_, target_,
+                              std::max(initialised_bytes(baseline.module), constant_bytes(baseline.module))));
   }
 
   // The plan for every case and timed size, and what the brief demands of module and launches.
@@ -257,6 +272,7 @@ class Judgement {
     EmulateResult result = run_emulate_gate(input);
     verdict_.cases = std::move(result.cases);
     verdict_.unexecuted_lines = std::move(result.unexecuted_lines);
+    checked_ = std::move(result.profile);
     return took(GateName::emulate, result);
   }
 
@@ -329,6 +345,8 @@ class Judgement {
     verdict_.estimate = own->whole;
     verdict_.baseline_estimate = theirs->whole;
     verdict_.estimated_speedup = estimated_speedup(task_, *theirs, *own);
+    if (gate(GateName::emulate).status == GateStatus::passed && gate(GateName::execute).status != GateStatus::passed)
+      append(gate(GateName::time).findings, unchecked_when_timed({*prepared_, module_, plan_, checked_, *own}));
   }
 
   void skip(GateName name, std::string reason) {
@@ -420,6 +438,7 @@ class Judgement {
   launch::Plan plan_;
   const Baseline* baseline_ = nullptr;
   const PreparedTask* prepared_ = nullptr;
+  analysis::Profile checked_;  // of the cases on the engine
   std::vector<launch::ResolvedPlan> plans_;
   std::string cubin_;
   SassReading sass_;
@@ -437,7 +456,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   const Baseline* baseline = &*read;
   {
     GateClock clock(judgement.gate(GateName::check));
-    if (!judgement.check_policy_and_plan(*baseline)) return;
+    if (!judgement.check_policy_and_plan(*baseline, state.known())) return;
   }
   // Baseline and cases belong to the task: their time is no gate's.
   const auto& cases = state.cases(task, *baseline, options);

@@ -17,6 +17,7 @@
 #include "judge/baseline.h"
 #include "judge/count.h"
 #include "judge/gpu_pool.h"
+#include "judge/likeness.h"
 #include "record/proposer.h"
 #include "record/record.h"
 #include "simt/engine.h"
@@ -51,6 +52,8 @@ struct Parts {
   // Where calibrations of GPUs lie, the user's first, which is written to too (calibration.h).
   std::vector<std::filesystem::path> calibrations;
   double own_calibration_seconds = 20;  // at most, where there is none
+  // Texts that a candidate may have been pasted from, asked for once; none: nothing is said of that.
+  std::function<std::vector<KnownText>()> known;
 };
 // `shipped`: the folder of the calibrations that come with ptxlab; empty: only the user's are known.
 Parts installed_parts(const std::filesystem::path& shipped = {});

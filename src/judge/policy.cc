@@ -33,7 +33,7 @@ class Rules {
     allowed_.insert(task.allow.begin(), task.allow.end());
   }
 
-  void instruction(const Statement& statement, const Instruction& instruction) {
+  void instruction(const Function& function, const Statement& statement, const Instruction& instruction) {
     std::string_view opcode = instruction.words.empty() ? std::string_view{} : std::string_view(instruction.words[0]);
     if (!allows("clock") && reads_time(instruction)) {
       add("POL0002", statement, "reads a clock or waits for a time", "clock",
@@ -46,7 +46,9 @@ class Rules {
     if (!allows("approx") && approximate(instruction)) {
       add("POL0004", statement, "is an approximate instruction", "approx", "use the rounded form (.rn)");
     }
-    if (keeps_lines(instruction)) kept_lines(statement);
+    if (keeps_lines(instruction)) kept_lines(statement, "keeps lines in L2 beyond the launch (evict_last)");
+    if (hinted(instruction) && may_keep_lines(function, instruction.operands.back()))
+      kept_lines(statement, "may keep lines in L2 beyond the launch: its cache policy is a number or not known here");
   }
 
   void external(const Function& function) {
@@ -101,10 +103,34 @@ class Rules {
                        [](const std::string& w) { return starts_with(w, ".L2::evict_last"); });
   }
 
+  static bool hinted(const Instruction& instruction) {
+    return !instruction.operands.empty() && std::any_of(instruction.words.begin(), instruction.words.end(),
+                                                        [](const std::string& w) { return w == ".L2::cache_hint"; });
+  }
+
+  // The words that createpolicy makes for the whole of an access, as libraries write them down.
+  static bool harmless_policy(const Operand& operand) {
+    return operand.kind == Operand::Kind::integer &&
+           (operand.bits == 0x1000000000000000 || operand.bits == 0x12f0000000000000);  // normal, first
+  }
+
+  // Whether a policy may be another one than createpolicy made in sight: that one is noted where it is made.
+  static bool may_keep_lines(const Function& function, const Operand& policy) {
+    if (policy.kind != Operand::Kind::reg) return !harmless_policy(policy);
+    for (const auto& statement : function.body) {
+      const Instruction* instruction = statement.instruction();
+      if (!instruction || instruction->operands.size() < 2 || instruction->is("st")) continue;
+      const Operand& to = instruction->operands[0];
+      if (to.kind != Operand::Kind::reg || to.id != policy.id || instruction->is("createpolicy")) continue;
+      if (!instruction->is("mov") || !harmless_policy(instruction->operands[1])) return true;
+    }
+    return false;
+  }
+
   // Legal, honest and worth knowing: lines under this policy outlive a flush that merely writes a lot.
-  void kept_lines(const Statement& statement) {
+  void kept_lines(const Statement& statement, const char* what) {
     if (counts_["POL0016"]++ > 0) return;
-    findings_.push_back(judge_finding("POL0016", Severity::note, "keeps lines in L2 beyond the launch (evict_last)",
+    findings_.push_back(judge_finding("POL0016", Severity::note, what,
                                       "cold timings have to rotate their inputs through more memory than L2 holds",
                                       place(statement.span)));
   }
@@ -275,6 +301,26 @@ uint64_t initialised_bytes(const Module& module) {
   return bytes;
 }
 
+namespace {
+
+void collect_constants(const Operand& operand, std::set<uint64_t>& seen) {
+  bool number = operand.kind == Operand::Kind::integer || operand.kind == Operand::Kind::floating;
+  bool small = operand.kind == Operand::Kind::integer && operand.bits + 0x8000 < 0x18000;  // -2^15 to 2^16
+  if (number && !small) seen.insert(operand.bits);
+  for (const auto& element : operand.elements) collect_constants(element, seen);
+}
+
+}  // namespace
+
+uint64_t constant_bytes(const Module& module) {
+  std::set<uint64_t> seen;
+  for (const Function& function : module.functions)
+    for (const auto& statement : function.body)
+      if (const Instruction* instruction = statement.instruction())
+        for (const auto& operand : instruction->operands) collect_constants(operand, seen);
+  return 4 * seen.size();
+}
+
 std::vector<std::string> written_variables(const Module& module) {
   std::vector<std::string> names;
   for (uint32_t index : AddressFlow(module).written()) names.push_back(module.variables[index].name);
@@ -287,18 +333,22 @@ base::Findings check_policy(const Module& module, const task::Task& task, const 
   for (const Function& function : module.functions) {
     if (!function.has_body && !function.entry) rules.external(function);
     for (const auto& statement : function.body) {
-      if (const Instruction* instruction = statement.instruction()) rules.instruction(statement, *instruction);
+      if (const Instruction* instruction = statement.instruction())
+        rules.instruction(function, statement, *instruction);
     }
   }
   for (const auto& name : written_variables(module)) rules.written(name);
   base::Findings findings = std::move(rules).take();
   uint64_t limit = std::max(kMaxInitialisedBytes, baseline_bytes);
-  if (uint64_t bytes = initialised_bytes(module); bytes > limit) {
+  auto cap = [&](uint64_t bytes, const char* what) {
+    if (bytes <= limit) return;
     findings.push_back(
         judge_finding("POL0006", Severity::error,
-                      fmt::format("the module carries {} bytes of initialised data, {} are allowed", bytes, limit),
+                      fmt::format("the module carries {} bytes of {}, {} are allowed", bytes, what, limit),
                       "compute the values, or read them from the task's inputs"));
-  }
+  };
+  cap(initialised_bytes(module), "initialised data");
+  cap(constant_bytes(module), "constants in its code");
   if (!runs_on(module.target, target)) {
     findings.push_back(
         judge_finding("POL0008", Severity::error,

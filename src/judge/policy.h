@@ -24,6 +24,8 @@ namespace ptxlab::judge {
 
 // Bytes of variables with initial values.
 uint64_t initialised_bytes(const ptx::Module& module);
+// Bytes of the different numbers that stand in its instructions; those of up to 16 bits count nothing.
+uint64_t constant_bytes(const ptx::Module& module);
 inline constexpr uint64_t kMaxInitialisedBytes = uint64_t{64} << 10;
 
 // Names of module variables that some store may reach: stored to or updated by name, or whose address flows into a

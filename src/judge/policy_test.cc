@@ -68,6 +68,36 @@ TEST_F(Policy, LinesKeptInL2AreNotedAndNotHeldAgainstIt) {
   EXPECT_EQ(codes(), Codes{});
 }
 
+TEST_F(Policy, AWrittenDownCachePolicyIsReadWhereItIsKnown) {
+  struct Hint {
+    const char* body;
+    bool noted;
+  };
+  const char* load = "\n  ld.global.L2::cache_hint.f32 %f1, [%rd2], %rd1;";
+  for (const Hint& hint :
+       {Hint{"  mov.b64 %rd1, 0x14F0000000000000;", true}, {"  mov.b64 %rd1, 0x12F0000000000000;", false},
+        {"  mov.b64 %rd1, 0x1000000000000000;", false}, {"  ld.param.u64 %rd1, [p];", true},
+        {"  mov.b64 %rd3, 0x14F0000000000000;\n  mov.b64 %rd1, %rd3;", true},
+        {"  createpolicy.fractional.L2::evict_first.b64 %rd1, 1.0;", false},
+        {"  createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", true}}) {
+    read(module_text("", std::string(hint.body) + load));
+    EXPECT_EQ(codes(), hint.noted ? Codes{"POL0016"} : Codes{}) << hint.body;
+  }
+}
+
+TEST_F(Policy, TablesInTheCodeAreTables) {
+  std::string body, few;
+  for (int i = 0; i < 16'500; ++i) body += "  mov.u32 %r1, " + std::to_string(100'000 + i) + ";\n";
+  for (int i = 0; i < 20'000; ++i) few += "  mov.u32 %r1, " + std::to_string(100'000 + i % 7) + ";\n";
+  read(module_text("", body));
+  EXPECT_EQ(constant_bytes(module), 4u * 16'500);
+  EXPECT_EQ(codes(), Codes{"POL0006"});
+  EXPECT_EQ(codes(128 * 1024), Codes{});
+  read(module_text("", few + "  mov.u32 %r1, -1;\n  mov.u32 %r1, 65535;"));
+  EXPECT_EQ(constant_bytes(module), 4u * 7);
+  EXPECT_EQ(codes(), Codes{});
+}
+
 TEST_F(Policy, ApproximateInstructionsNeedLeave) {
   read(module_text("", "  rsqrt.approx.f32 %f1, %f2;\n  rsqrt.approx.f32 %f2, %f1;\n  ex2.approx.ftz.f32 %f1, %f2;"));
   EXPECT_EQ(codes(), (Codes{"POL0004", "POL0004"}));  // one an instruction, not one a place

@@ -98,7 +98,9 @@ inline constexpr size_t kMaxLaunches = 20'000;
 // bytes; PLAN0027 a name used twice; PLAN0028 a place outside its buffer; PLAN0029 the entry's .maxntid or .reqntid
 // forbids the block; PLAN0030 a symbol that the module lacks or that its value does not fit; PLAN0031 a loop's count, or
 // too many launches; PLAN0032 an index outside its pick.
-base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding);
+// `which`, where given: the index in `plan.launches` of each launch that came out.
+base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding,
+                                   std::vector<uint32_t>* which = nullptr);
 
 // How many threads the plan launches in all; saturates at the largest value.
 uint64_t thread_count(const ResolvedPlan& plan);

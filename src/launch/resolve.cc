@@ -28,7 +28,7 @@ class Resolver {
   Resolver(const Plan& plan, const ptx::Module& module, const Binding& binding)
       : plan_(plan), module_(module), binding_(binding) {}
 
-  base::Result<ResolvedPlan> resolve() {
+  base::Result<ResolvedPlan> resolve(std::vector<uint32_t>* which) {
     result_.buffers = binding_.buffers;
     for (const auto& [name, value] : binding_.parameters) known_.push_back(name);
     for (const auto& [name, scalar] : binding_.scalars)
@@ -48,6 +48,7 @@ class Resolver {
       i = end;
     }
     if (!findings_.empty()) return std::move(findings_);
+    if (which) *which = std::move(which_);
     return std::move(result_);
   }
 
@@ -270,6 +271,7 @@ class Resolver {
     if (result_.launches.size() == kMaxLaunches)
       return error("PLAN0031", launch.place, fmt::format("{}: more than {} launches in all", where, kMaxLaunches));
     result_.launches.push_back(std::move(resolved));
+    which_.push_back(static_cast<uint32_t>(number - 1));
   }
 
   // Where an argument's bytes go: a parameter's place among the launch's, or a symbol's value.
@@ -527,6 +529,7 @@ class Resolver {
   const ptx::Module& module_;
   const Binding& binding_;
   ResolvedPlan result_;
+  std::vector<uint32_t> which_;  // by launch: its index in the plan
   std::map<std::string, int64_t> lets_;
   std::vector<std::string> known_;
   std::vector<std::pair<std::string, int64_t>> loop_values_;
@@ -535,8 +538,9 @@ class Resolver {
 
 }  // namespace
 
-base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding) {
-  return Resolver(plan, module, binding).resolve();
+base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding,
+                                   std::vector<uint32_t>* which) {
+  return Resolver(plan, module, binding).resolve(which);
 }
 
 ParameterLayout layout_of(const ptx::Function& entry) {

@@ -263,8 +263,8 @@ std::string Machine::describe(const Context& context, isa::Space space, uint64_t
     case isa::Space::param_func: return window("thread's local memory", context.frame.local_end());
     default: break;
   }
-  return address >= kVariableBase && variables_.memory.count() ? variables_.memory.describe(address, bytes)
-                                                               : memory_.describe(address, bytes);
+  bool variable = address >= kVariableBase && address < kDriverBase && variables_.memory.count();
+  return variable ? variables_.memory.describe(address, bytes) : memory_.describe(address, bytes);
 }
 
 std::string Machine::text_at(uint64_t address) const {

@@ -22,6 +22,8 @@ inline constexpr uint64_t kGuard = uint64_t{64} << 10;
 // The 64-bit address space. Buffers come first, a module's variables have a range of their own, and the windows through
 // which generic addresses reach the spaces of a CTA or a thread lie above all of it.
 inline constexpr uint64_t kBufferBase = uint64_t{0x10} << 32;
+// Where a driver puts buffers on Linux: for runs that must not be told from a GPU's by their addresses. It ends below the windows.
+inline constexpr uint64_t kDriverBase = uint64_t{0x7f12} << 32;
 inline constexpr uint64_t kVariableBase = uint64_t{0x4000} << 32;
 inline constexpr uint64_t kSharedWindow = uint64_t{0x7f40} << 32;
 inline constexpr uint64_t kLocalWindow = uint64_t{0x7f50} << 32;

@@ -2,7 +2,7 @@
 """Kernels that cheat, and honest ones beside them, through the real `ptxlab judge`: each adversary must be caught with the reason
 that its case names, and no honest kernel may be flagged. README.md says what a case looks like.
 
-usage: adversaries.py --program BUILD/ptxlab [--gpu] [--jobs N] [--json FILE] [--results FILE.xml] [NAME...]
+usage: adversaries.py --program BUILD/ptxlab [--gpu] [--jobs N] [--limit SECONDS] [--table] [--json FILE] [--results FILE.xml] [NAME...]
 NAME: part of a case's path; all where none is given. Without --gpu everything runs on the CPU (PTXLAB_GPU=none). With it each case is
 judged twice: as it would be, and with `--skip emulate`, so that the GPU shows what it catches alone. Needs nothing but
 Python 3.11 and the built program."""
@@ -27,8 +27,7 @@ UNDECIDED = {"unstable"}  # a time that proves nothing flags nobody; only a GPU 
 CAUGHT = {"check", "assemble", "emulate", "execute", "time", "lint", "harness", "uncaught"}
 KEYS = {"hack", "title", "task", "caught", "impossible", "expect", "gpu", "until", "target", "options", "repeat", "lint",
         "test", "why", "warnings", "control"}
-LIMIT = 60  # seconds for one judgement on the CPU
-GPU_LIMIT = 120
+LIMITS = {"seconds": 60}  # for one judgement or test; --limit says otherwise
 
 
 class Malformed(Exception):
@@ -38,9 +37,9 @@ class Malformed(Exception):
 class Case:
     """A folder with case.toml; its candidate is candidate.ptx, its plan candidate.plan.toml where there is one."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, base=HERE):
         self.folder = folder
-        self.name = str(folder.relative_to(HERE))
+        self.name = str(folder.relative_to(base))
         self.honest = self.name.startswith("honest/")
         with open(folder / "case.toml", "rb") as file:
             self.data = tomllib.load(file)
@@ -52,8 +51,8 @@ class Case:
             raise Malformed("an adversary states `hack`, its number in the catalogue; an honest kernel has none")
         if not self.honest and self.data.get("caught") not in CAUGHT:
             raise Malformed(f"`caught` is one of {', '.join(sorted(CAUGHT))}")
-        if not self.honest and not ({"expect", "test"} & set(self.data)):
-            raise Malformed("neither `expect` nor `test`: nothing is asked of ptxlab")
+        if not self.honest and not ({"expect", "test", "control"} & set(self.data)):
+            raise Malformed("neither `expect`, `test` nor `control`: nothing is asked of ptxlab")
 
     def task(self):
         name = self.data["task"]
@@ -87,18 +86,59 @@ def environment(gpu, folder, cache):
 
 def run(command, gpu, folder, cache):
     return subprocess.run(command, cwd=folder, env=environment(gpu, folder, cache), capture_output=True, text=True,
-                          errors="replace", stdin=subprocess.DEVNULL, timeout=GPU_LIMIT if gpu else LIMIT, check=False)
+                          errors="replace", stdin=subprocess.DEVNULL, timeout=LIMITS["seconds"], check=False)
+
+
+def words_of(case, gpu):
+    """What follows the candidate in `ptxlab judge`."""
+    words = ["--task", case.task(), "--json"]
+    if not gpu:
+        words += ["--until", case.data.get("until", "emulate")]
+    if "target" in case.data:
+        words += ["--target", case.data["target"]]
+    return words + case.data.get("options", [])
+
+
+# Verdicts by the candidate's path, of cases that were judged together.
+judged_before = {}
+
+
+def judge_together(program, cases, cache):
+    """Cases of one task in one process, which prepares the task once. Whatever does not come out as one verdict each is judged
+    alone afterwards."""
+    paths = [str(case.folder / "candidate.ptx") for case in cases]
+    with tempfile.TemporaryDirectory(prefix="ptxlab-adversary.") as folder:
+        start = time.monotonic()
+        try:
+            done = run([str(program), "judge", *paths, *words_of(cases[0], False)], False, folder, cache)
+            verdicts = [json.loads(line) for line in done.stdout.splitlines()]
+        except (subprocess.TimeoutExpired, ValueError):
+            return
+        seconds = (time.monotonic() - start) / len(paths)
+    if len(verdicts) == len(paths) > 1:
+        judged_before.update(zip(paths, [(verdict, seconds) for verdict in verdicts]))
+
+
+def groups_of(work, size=8):
+    """Lists of cases that differ in their candidates alone."""
+    groups = {}
+    for folder, base in work:
+        try:
+            case = Case(folder, base)
+        except (Malformed, OSError, ValueError):
+            continue  # said when its turn comes
+        if {"test", "lint", "control", "repeat"} & set(case.data):
+            continue
+        groups.setdefault(tuple(words_of(case, False)), []).append(case)
+    return [group[i:i + size] for group in groups.values() for i in range(0, len(group), size)]
 
 
 def judge(program, case, folder, cache, gpu, options=()):
     """The verdict; None, and what was printed, where it is not one JSON object."""
-    command = [str(program), "judge", str(case.candidate(folder)), "--task", case.task(), "--json", *options]
-    if not gpu:
-        command += ["--until", case.data.get("until", "emulate")]
-    if "target" in case.data:
-        command += ["--target", case.data["target"]]
-    command += case.data.get("options", [])
-    done = run(command, gpu, folder, cache)
+    path = str(case.candidate(folder))
+    if not gpu and not options and path in judged_before:
+        return judged_before[path][0], ""
+    done = run([str(program), "judge", path, *words_of(case, gpu), *options], gpu, folder, cache)
     try:
         return json.loads(done.stdout), ""
     except ValueError:
@@ -137,7 +177,8 @@ def flagged(case, verdict, gpu):
         said.append(f"{verdict['outcome']}: {verdict['reason']}")
     excused = set(case.data.get("warnings", []))
     for gate, finding in findings_of(verdict):
-        if finding["severity"] != "note" and finding["code"] not in excused:
+        of_the_machine = gpu and gate == "time" and finding["severity"] == "warning"  # throttling, clocks, no calibration
+        if finding["severity"] != "note" and finding["code"] not in excused and not of_the_machine:
             said.append(f"{gate}: {finding['severity']} {finding['code']}: {finding['message']}")
     emulate = next(gate for gate in verdict["gates"] if gate["name"] == "emulate")
     if verdict["outcome"] != "same" and emulate["status"] != "passed":
@@ -165,15 +206,22 @@ def note_verdict(result, verdict):
     result.caught = failed_gate(verdict)
 
 
+def built(program, name):
+    """Another program of the same build, or one that lies beside ptxlab; None where there is none."""
+    build = program.parents[2] if len(program.parents) > 2 else program.parent
+    places = [program.parent / name, *build.glob(f"src/*/{name}"), *build.glob(f"tests/*/{name}")]
+    return next((place for place in places if place.is_file() and os.access(place, os.X_OK)), None)
+
+
 def run_test(case, program, folder, cache, result):
     """A fault planted in the harness itself: a test of ours must run, and pass."""
     wanted = case.data["test"]
-    found = sorted(program.parent.parent.parent.rglob(wanted["program"]))
-    if not found:
+    found = built(program, wanted["program"])
+    if found is None:
         result.skipped = f"{wanted['program']} is not built here"
         return
-    done = subprocess.run([str(found[0]), f"--gtest_filter={wanted['filter']}"], cwd=ROOT, capture_output=True, text=True,
-                          env=environment(False, folder, cache), timeout=LIMIT, check=False)
+    done = subprocess.run([str(found), f"--gtest_filter={wanted['filter']}"], cwd=ROOT, capture_output=True, text=True,
+                          env=environment(False, folder, cache), timeout=LIMITS["seconds"], check=False)
     if "[  PASSED  ] 0 tests" in done.stdout or "[  SKIPPED ]" in done.stdout:
         result.skipped = "the test did not run here"
         if "Running 0 tests" in done.stdout:
@@ -193,6 +241,26 @@ def run_lint(case, program, folder, cache, result):
     for words in expect.get("codes", []) + expect.get("words", []):
         if words not in done.stdout + done.stderr:
             result.problems.append(f"'{words}' is not said: {done.stdout[-1500:]}")
+
+
+def run_control(case, program, folder, cache, result):
+    """A checker that cannot fail: these cases must fail where an honest kernel stands in for the cheat, and a cheat must be
+    flagged where it calls itself honest."""
+    result.caught, result.outcome = "harness", "control"
+    for name in case.data["control"]:
+        other = Case(HERE / name)
+        honest = Path(tempfile.mkdtemp(dir=folder))
+        task = Path(other.task()) if Path(other.task()).is_absolute() else ROOT / "tasks" / other.data["task"]
+        shutil.copy(task / "baseline.ptx", honest / "candidate.ptx")
+        shutil.copy(task / "baseline.plan.toml", honest / "candidate.plan.toml")
+        other.folder = honest
+        verdict, trouble = judge(program, other, honest, cache, False)
+        if verdict is None or not unlike(other.data["expect"], verdict):
+            result.problems.append(f"{name} passes with an honest kernel in the cheat's place {trouble}")
+        cheat = Case(HERE / name)
+        verdict, trouble = judge(program, cheat, honest, cache, False)
+        if verdict is None or not flagged(cheat, verdict, False):
+            result.problems.append(f"{name} would pass as an honest kernel {trouble}")
 
 
 def run_adversary(case, program, folder, cache, gpu, result):
@@ -217,14 +285,16 @@ def run_adversary(case, program, folder, cache, gpu, result):
     result.problems += [f"on the GPU alone: {problem}" for problem in unlike(case.data["gpu"], alone)]
 
 
-def run_case(folder, program, cache, gpu):
+def run_case(folder, base, program, cache, gpu):
     start = time.monotonic()
-    result = Result(str(folder.relative_to(HERE)), 0)
+    result = Result(str(folder.relative_to(base)), 0)
     place = Path(tempfile.mkdtemp(prefix="ptxlab-adversary."))
     try:
-        case = Case(folder)
+        case = Case(folder, base)
         result.hack = case.hack
-        if "test" in case.data:
+        if "control" in case.data:
+            run_control(case, program, place, cache, result)
+        elif "test" in case.data:
             run_test(case, program, place, cache, result)
         elif case.data.get("lint"):
             run_lint(case, program, place, cache, result)
@@ -245,8 +315,24 @@ def run_case(folder, program, cache, gpu):
         result.problems.append(f"{type(error).__name__}: {error}")
     finally:
         shutil.rmtree(place, ignore_errors=True)
-    result.seconds = time.monotonic() - start
+    together = judged_before.get(str(folder / "candidate.ptx"))
+    result.seconds = time.monotonic() - start + (together[1] if together else 0)
     return result
+
+
+def write_variants(program, folder):
+    """What the rewriting rules make of the tasks' baselines: honest kernels, written anew each time. Nothing where the program
+    that writes them is not built."""
+    found = built(program, "adversary_variants")
+    if found is None:
+        return []
+    subprocess.run([str(found), str(ROOT), str(folder / "honest" / "rules")], check=True, timeout=LIMITS["seconds"],
+                   stdout=subprocess.DEVNULL)
+    made = sorted(path.parent for path in folder.rglob("candidate.ptx"))
+    for variant in made:
+        task = str(variant.parent.relative_to(folder / "honest" / "rules"))
+        (variant / "case.toml").write_text(f'title = "the rule {variant.name}"\ntask = "{task}"\n', encoding="utf-8")
+    return made
 
 
 def write_results(path, results):
@@ -296,19 +382,27 @@ def main(words):
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--jobs", type=int, default=0)
+    parser.add_argument("--limit", type=int, default=LIMITS["seconds"])
     parser.add_argument("--json", type=Path)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--table", action="store_true")
     parser.add_argument("names", nargs="*")
     options = parser.parse_args(words)
+    LIMITS["seconds"] = options.limit
     program = options.program.resolve()
     jobs = options.jobs or (1 if options.gpu else os.cpu_count() or 1)
     folders = sorted(path.parent for path in HERE.rglob("case.toml"))
     folders = [f for f in folders if not options.names or any(n in str(f.relative_to(HERE)) for n in options.names)]
     cache = program.parent / "adversary-cache"
     start = time.monotonic()
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        results = list(pool.map(lambda f: run_case(f, program, cache, options.gpu), folders))
+    with tempfile.TemporaryDirectory(prefix="ptxlab-variants.") as place:
+        variants = write_variants(program, Path(place))
+        variants = [v for v in variants if not options.names or any(n in str(v.relative_to(place)) for n in options.names)]
+        work = [(f, HERE) for f in folders] + [(v, Path(place)) for v in variants]
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            if not options.gpu:
+                list(pool.map(lambda group: judge_together(program, group, cache), groups_of(work)))
+            results = list(pool.map(lambda w: run_case(*w, program, cache, options.gpu), work))
     seconds = time.monotonic() - start
     if options.gpu or options.table:
         print_table(results)
