@@ -182,7 +182,10 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
       std::copy(arguments[i].bytes.begin(), arguments[i].bytes.end(), one.parameters.begin() + layout.offsets[i]);
     }
   }
-  return launch::ResolvedPlan{buffers.list, {one}, {}};
+  launch::ResolvedPlan plan;
+  plan.buffers = buffers.list;
+  plan.launches = {std::move(one)};
+  return plan;
 }
 
 // A plan's names are the names of --arg NAME=SPEC; unnamed ones are arg0, arg1 ... by their number.

@@ -87,6 +87,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   simt::Memory memory(options.seed);
   std::vector<size_t> indices = lay_out(memory, plan, data);
   if (auto wrong = simt::set_symbols(**program, plan, indices, memory); !wrong.empty()) {
+    run.supported = wrong.front().code != "RUN0001";
     run.findings = std::move(wrong);
     return run;
   }
