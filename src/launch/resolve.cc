@@ -358,6 +358,9 @@ class Resolver {
         store(slot, scalar->second.bits, isa::bytes_of(*type));
       return;
     }
+    // A map that is wrong has been reported where it stands.
+    for (const TensorMap& map : plan_.tensor_maps)
+      if (map.name == form.name) return;
     if (form.bare && !lookup(form.name)) return unknown(form.name, place, what);
     integer(form, slot, place, what);
   }
