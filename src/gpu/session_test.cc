@@ -144,7 +144,7 @@ TEST_F(SessionTest, TensorMapsAreMadeForWhereTheBuffersLie) {
     EXPECT_EQ(parameters[151], 0);
     return Trouble();
   };
-  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
   EXPECT_EQ(device.maps, 2);
 }
 
@@ -160,13 +160,13 @@ TEST_F(SessionTest, ATensorMapInAVariable) {
     EXPECT_EQ(pointer({reinterpret_cast<const uint8_t*>(device.taps.data()), 128}, 0), pointer(parameters, 16) + 1);
     return Trouble();
   };
-  EXPECT_EQ(execute(device, job).end, Done::End::executed);
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
 }
 
 TEST_F(SessionTest, AMapThatIsNotMadeIsNoFaultOfTheKernel) {
   job.plan.tensor_maps = {a_map(0, 0)};
   device.knows_maps = false;
-  Done done = execute(device, job);
+  Done done = execute(device, arena, job);
   EXPECT_EQ(done.end, Done::End::trouble);
   EXPECT_EQ(done.message, "the tensor map 'tm': the driver is too old for tensor maps");
   EXPECT_EQ(device.launches, 0);
@@ -181,7 +181,7 @@ TEST_F(SessionTest, ALaunchThatIsNotTakenIsToldFromAFault) {
   };
   device.most.shared = 232'448;
   device.most.shared_static = 40'960;
-  Done refused = execute(device, job);
+  Done refused = execute(device, arena, job);
   EXPECT_EQ(refused.end, Done::End::unlaunched);
   EXPECT_EQ(refused.launch, 1u);
   EXPECT_EQ(refused.message,
@@ -190,15 +190,9 @@ TEST_F(SessionTest, ALaunchThatIsNotTakenIsToldFromAFault) {
             "CTA has at most 232448");
   // The same answer may be the fault of the launch before.
   device.late = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered";
-  struct Late : HostDevice {
-    int waits = 0;
-    Trouble wait() override { return ++waits > 1 ? late : std::nullopt; }
-  } other;
-  other.late = device.late;
-  other.kernels = device.kernels;
-  Done faulted = execute(other, job);
+  Done faulted = execute(device, arena, job);
   EXPECT_EQ(faulted.end, Done::End::faulted);
-  EXPECT_EQ(faulted.message, *other.late);
+  EXPECT_EQ(faulted.message, *device.late);
   EXPECT_EQ(faulted.launch, UINT32_MAX);
 }
 
@@ -230,7 +224,7 @@ TEST_F(SessionTest, ZeroedScratchIsZeroWheneverThePlanBegins) {
     ++*pointer(parameters, 16);  // what the task reads and writes goes on
     return Trouble();
   };
-  Done done = execute(device, job);
+  Done done = execute(device, arena, job);
   EXPECT_EQ(done.contents.at(2)[0], 3);
   EXPECT_EQ(done.contents.at(3)[0], 1);
 }

@@ -156,6 +156,12 @@ def short(text, most=160):
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
+def told(said, text, most=400):
+    """What was found, in words."""
+    found = [f"{f.get('code')}: {f.get('message')}" for f in said.get("findings", [])]
+    return short("; ".join(found) if found else text, most)
+
+
 def compare(number, content, expected):
     got = struct.unpack(f"<{len(content) // 4}I", content)
     if len(got) != len(expected):
@@ -194,7 +200,7 @@ class Case:
         if bench.engine == "simt" and NOT_EXECUTED in codes_of(said, text):
             raise Skipped("the engine does not execute it: " + short(said["findings"][0]["message"], 80))
         if status != 0:
-            raise Problem(f"exit {status}: {short(text, 400)}")
+            raise Problem(f"exit {status}: {told(said, text)}")
         for number, expected in self.expected.items():
             if number not in contents:
                 raise Problem(f"argument {number} was not written")
@@ -218,7 +224,7 @@ class Refused:
         status, said, text, _ = bench.run(self.ptx, self.args, self.plan, options, (), env)
         message = short(next((f["message"] for f in said.get("findings", []) if f["code"] == self.code), text), 200)
         if self.code not in text:
-            raise Problem(f"exit {status}, no {self.code}: {short(text, 400)}")
+            raise Problem(f"exit {status}, no {self.code}: {told(said, text)}")
         for word in self.says:
             if word.lower() not in text.lower():
                 raise Problem(f"{self.code} does not say '{word}': {message}")
@@ -267,10 +273,10 @@ class Judged:
 def sane(bench):
     """The GPU does as it should, in a fresh worker."""
     values = draw(32, 1000, 9)
-    status, _, text, contents = bench.run("add.ptx", [("x", ("in", words(values))), ("y", "out:128")], None,
+    status, said, text, contents = bench.run("add.ptx", [("x", ("in", words(values))), ("y", "out:128")], None,
                                           ["--block", "32"], [1])
     if status != 0:
-        raise Problem(f"afterwards the GPU is not well: exit {status}: {short(text, 300)}")
+        raise Problem(f"afterwards the GPU is not well: exit {status}: {told(said, text)}")
     compare(1, contents[1], [v + 1 for v in values])
 
 
@@ -435,7 +441,7 @@ def there(bench):
     bench.device = said.get("device", "")
     bench.sm = int(said.get("sm", 0))
     if status != 0:
-        print(f"the simplest kernel fails: exit {status}: {short(text, 500)}", flush=True)
+        print(f"the simplest kernel fails: exit {status}: {told(said, text)}", flush=True)
     return None
 
 
