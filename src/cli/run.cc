@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -26,11 +27,13 @@
 namespace ptxlab::cli {
 namespace {
 
+constexpr uint64_t kGpuSeconds = 60;
+
 struct Request {
   std::string file, entry, plan, engine = "simt", check = "all", gpu;
   std::string grid = "1", block = "1", cluster = "1";
   uint64_t shared = 0, seed = 1, launches = 1, budget = simt::RunOptions().budget;
-  uint64_t schedules = 1;
+  uint64_t schedules = 1, limit = 0;
   std::vector<std::string> specs, outs;
   bool json = false, apart = false;
 };
@@ -182,7 +185,10 @@ base::Result<launch::ResolvedPlan> plan_of_options(const Request& request, const
       std::copy(arguments[i].bytes.begin(), arguments[i].bytes.end(), one.parameters.begin() + layout.offsets[i]);
     }
   }
-  return launch::ResolvedPlan{buffers.list, {one}, {}};
+  launch::ResolvedPlan plan;
+  plan.buffers = buffers.list;
+  plan.launches = {std::move(one)};
+  return plan;
 }
 
 // A plan's names are the names of --arg NAME=SPEC; unnamed ones are arg0, arg1 ... by their number.
@@ -219,7 +225,10 @@ struct Ran {
   uint64_t launches = 0, warp_instructions = 0, thread_instructions = 0;
   bool completed = true, supported = true;
   std::string engine = "simt";
-  std::string measured;  // on a GPU: where and how long, in place of counts
+  // On a GPU, in place of counts:
+  std::string device, code;
+  uint32_t sm = 0;
+  double milliseconds = 0;
 };
 
 std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector<RunArgument>& arguments,
@@ -236,6 +245,18 @@ std::vector<size_t> allocate(const launch::ResolvedPlan& plan, const std::vector
     allocations.push_back(at);
   }
   return allocations;
+}
+
+// Zeroed scratch is zero whenever the plan begins.
+void zero_scratch(const launch::ResolvedPlan& plan, const std::vector<size_t>& allocations, simt::Memory& memory) {
+  for (size_t i = 0; i < plan.buffers.size(); ++i) {
+    const auto& buffer = plan.buffers[i];
+    if (buffer.role != launch::ResolvedBuffer::Role::scratch || buffer.init != launch::ResolvedBuffer::Init::zero)
+      continue;
+    auto& allocation = memory.allocation(allocations[i]);
+    std::fill(allocation.data.begin(), allocation.data.end(), uint8_t{0});
+    std::fill(allocation.defined.begin(), allocation.defined.end(), uint8_t{0xff});
+  }
 }
 
 base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& plan,
@@ -256,6 +277,7 @@ base::Result<Ran> on_cpu(const ptx::Module& module, const launch::ResolvedPlan& 
   for (const auto& observer : watch.observers) observers.push_back(observer.get());
   Ran ran;
   for (uint64_t n = 0; n < request.launches && ran.completed; ++n) {
+    if (n > 0) zero_scratch(plan, allocations, memory);
     for (const auto& launch : plan.launches) {
       auto report = (*program)->run(launch, allocations, memory, options, observers);
       ++ran.launches;
@@ -289,14 +311,18 @@ base::Result<Ran> on_gpu(const ptx::Module& module, const std::string& source, c
   }
   auto worker = choose_gpu(request.gpu);
   if (!worker) return worker.findings();
-  auto run = run_on_gpu(**worker, module, source, request.file, plan, contents, request.launches);
+  auto run = run_on_gpu(**worker, module, source, request.file, plan, contents, request.launches,
+                        std::chrono::seconds(request.limit ? request.limit : kGpuSeconds));
   if (!run) return run.findings();
   Ran ran;
   ran.engine = "gpu";
   ran.findings = run->findings;
   ran.completed = run->done.end == gpu::Done::End::executed;
   ran.launches = request.launches * plan.launches.size();
-  ran.measured = fmt::format("{}, code by {}, {:.3f} ms", run->device, run->code, run->done.milliseconds);
+  ran.device = run->device;
+  ran.sm = run->sm;
+  ran.code = run->code;
+  ran.milliseconds = run->done.milliseconds;
   for (size_t i = 0; i < run->done.contents.size(); ++i)
     memory.allocation(allocations[i]).data.assign(run->done.contents[i].begin(), run->done.contents[i].end());
   return ran;
@@ -395,17 +421,25 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
       std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.size());
       list.push_back({{"argument", buffers.arguments[i]}, {"bytes", data.size()}, {"sha256", base::sha256(bytes)}});
     }
-    print_json({{"schema", "ptxlab.run/1"},
-                {"file", request.file},
-                {"engine", ran.engine},
-                {"seed", request.seed},
-                {"accepted", true},
-                {"completed", ran.completed},
-                {"launches", ran.launches},
-                {"warp_instructions", ran.warp_instructions},
-                {"thread_instructions", ran.thread_instructions},
-                {"findings", base::to_json(ran.findings)},
-                {"buffers", std::move(list)}});
+    nlohmann::json told{{"schema", "ptxlab.run/1"},
+                        {"file", request.file},
+                        {"engine", ran.engine},
+                        {"accepted", true},
+                        {"completed", ran.completed},
+                        {"launches", ran.launches},
+                        {"findings", base::to_json(ran.findings)},
+                        {"buffers", std::move(list)}};
+    if (ran.engine == "gpu") {
+      told["device"] = ran.device;
+      told["sm"] = ran.sm;
+      told["code_by"] = ran.code;
+      if (ran.completed) told["milliseconds"] = ran.milliseconds;
+    } else {
+      told["seed"] = request.seed;
+      told["warp_instructions"] = ran.warp_instructions;
+      told["thread_instructions"] = ran.thread_instructions;
+    }
+    print_json(told);
     return;
   }
   print_findings(ran.findings, source);
@@ -415,9 +449,12 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
     const auto& allocation = memory.allocation(allocations[i]);
     print(fmt::format("argument {}:{}\n", buffers.arguments[i], values_text(allocation, argument.type)));
   }
-  std::string counts = ran.measured.empty() ? fmt::format("{} warp instructions, {} thread instructions",
-                                                          ran.warp_instructions, ran.thread_instructions)
-                                            : ran.measured;
+  std::string counts =
+      fmt::format("{} warp instructions, {} thread instructions", ran.warp_instructions, ran.thread_instructions);
+  if (ran.engine == "gpu") {
+    counts = fmt::format("{}, code by {}", ran.device, ran.code);
+    if (ran.completed) counts += fmt::format(", {:.3f} ms", ran.milliseconds);
+  }
   print(fmt::format("{}: {} launch{}, {}, {}\n", request.file, ran.launches, ran.launches == 1 ? "" : "es", counts,
                     error ? "faulted" : "no error"));
 }
@@ -426,7 +463,7 @@ void tell_malformed(const Request& request, const base::Findings& findings, cons
   if (request.json) {
     print_json({{"schema", "ptxlab.run/1"},
                 {"file", request.file},
-                {"engine", "simt"},
+                {"engine", request.engine},
                 {"seed", request.seed},
                 {"accepted", false},
                 {"completed", false},
@@ -447,9 +484,33 @@ std::optional<int> refuse_engine(const std::string& engine) {
   return refuse("CLI0012", fmt::format("no engine '{}'", engine), "this version has simt and gpu");
 }
 
+// What only the CPU engine has, and what only a GPU has.
+std::optional<int> refuse_options(const Request& request) {
+  if (request.engine != "gpu") {
+    if (!request.gpu.empty())
+      return refuse("CLI0036", "--gpu says where --engine gpu runs",
+                    fmt::format("the engine here is {}", request.engine));
+    if (request.limit)
+      return refuse("CLI0036", "--limit says how long --engine gpu may take",
+                    "--budget limits the engine on the CPU, in thread instructions");
+    return std::nullopt;
+  }
+  const Request usual;
+  const char* option = request.check != usual.check && request.check != "none" ? "--check"
+                       : request.seed != usual.seed                            ? "--seed"
+                       : request.budget != usual.budget                        ? "--budget"
+                       : request.apart                                         ? "--apart"
+                       : request.schedules != usual.schedules                  ? "--schedules"
+                                                                               : nullptr;
+  if (!option) return std::nullopt;
+  return refuse("CLI0037", fmt::format("{} does not go with --engine gpu", option),
+                request.budget != usual.budget ? "--limit SECONDS says how long a GPU may take"
+                                               : "the hardware decides the order, and nobody watches there");
+}
+
 std::optional<int> parse(Request& request, Words words) {
   Options options(
-      "run", "Executes a kernel on the CPU and reports every fault that the checkers see.",
+      "run", "Executes a kernel on the CPU and reports every fault that the checkers see, or on a GPU.",
       "ptxlab run add.ptx --block 4 --arg in:f32:1,2,3,4 --arg in:f32:5,6,7,8 --arg out:16 --arg u32:4\n"
       "ptxlab run k.ptx --entry k --grid 8 --block 32,4 --arg inout:@data.bin --out 0:result.bin --json\n\n"
       "SPEC is TYPE:VALUE (u8..u64, s8..s64, f16, bf16, f32, f64; b8..b64 in hexadecimal), in:TYPE:V,V,...,\n"
@@ -466,6 +527,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--engine", "simt|jit|gpu", request.engine,
                 "What executes it: simt on the CPU with every checker, or a GPU; jit is not there yet");
   options.value("--gpu", "PLACE", request.gpu, "With --engine gpu: which. " + kGpuHelp);
+  options.value("--limit", "SECONDS", request.limit, "With --engine gpu: how long it may take, 60 by default");
   options.value("--check", "all|none|LIST", request.check, checker_list());
   options.value("--seed", "N", request.seed, "Draws warp and CTA order, addresses and poison");
   options.value("--budget", "N", request.budget, "Thread instructions that a launch may take; then it is stopped");
@@ -484,9 +546,7 @@ int run(Words words) {
   Request request;
   if (auto code = parse(request, words)) return *code;
   if (auto code = refuse_engine(request.engine)) return *code;
-  if (!request.gpu.empty() && request.engine != "gpu")
-    return refuse("CLI0036", "--gpu says where --engine gpu runs",
-                  fmt::format("the engine here is {}", request.engine));
+  if (auto code = refuse_options(request)) return *code;
   auto watch = parse_check(request.check);
   if (!watch.ok()) return refuse(watch.findings());
   auto arguments = parse_arguments(request.specs);

@@ -29,6 +29,9 @@ class HostDevice : public Device {
   double time = 0;                          // microseconds since the beginning
   std::string taps = std::string(8, '\0');  // every module's one variable
   Trouble late;                             // what the next wait says
+  LaunchLimits most;                        // what is said about launches
+  bool knows_maps = true;
+  int maps = 0;  // encoded so far
 
   Hello hello() const override { return {}; }
   Trouble load(Arm, std::string_view code) override {
@@ -76,6 +79,16 @@ class HostDevice : public Device {
     double cost = costs.contains(launch.entry) ? costs.at(launch.entry) : 10;
     time += cost * (stretch ? stretch(time) : 1);
     return kernels.at(launch.entry)(parameters);
+  }
+  LaunchLimits limits(Arm, const launch::ResolvedLaunch&) override { return most; }
+  // Address, then the innermost dimension: enough for a kernel to go by.
+  Trouble encode(const launch::ResolvedTensorMap& map, Address at, TensorMapBytes& into) override {
+    if (!knows_maps) return "the driver is too old for tensor maps";
+    ++maps;
+    into.fill(0);
+    std::memcpy(into.data(), &at, sizeof at);
+    std::memcpy(into.data() + sizeof at, map.dims.data(), sizeof(uint64_t));
+    return std::nullopt;
   }
   Trouble wait() override { return late; }
 

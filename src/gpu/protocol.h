@@ -54,10 +54,11 @@ struct Done {
     out_of_memory,  // the buffers do not fit
     trouble,        // anything else of driver or machine
     lost,           // nothing was run: the worker's own canary failed, whatever came before has broken something
+    unlaunched,  // the driver did not take a launch: too much shared memory, a grid that does not fit; the worker is well
   };
   End end = End::trouble;
   std::string message;                // "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered"
-  uint32_t launch = 0;                // faulted: which of the plan's
+  uint32_t launch = 0;                // faulted, unlaunched: which of the plan's; UINT32_MAX: not known
   std::vector<std::string> contents;  // executed: by buffer, what it holds afterwards
   std::vector<Overrun> overruns;      // executed: guards that were written to
   double milliseconds = 0;            // executed: of all launches, between two events; a hint, not a measurement

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/random.h"
 #include "gpu/contest.h"
 
@@ -25,6 +27,26 @@ Job a_job() {
   job.plan.launches = {one, one};
   job.plan.symbols = {{"taps", 0, 1, 4, {}, {}},
                       {"table", launch::ResolvedSymbol::kNoBuffer, 0, 0, {1, 2, 3, 4, 5, 6, 7, 8}, {{0, 1, 16}}}};
+  launch::ResolvedTensorMap map;
+  map.name = "tm";
+  map.buffer = 1;
+  map.addend = 4096;
+  map.type = launch::ResolvedTensorMap::Type::tf32_ftz;
+  map.dims = {64, uint64_t{1} << 32}, map.strides = {uint64_t{1} << 39}, map.box = {16, 256},
+  map.element_strides = {1, 8};
+  map.interleave = launch::ResolvedTensorMap::Interleave::bytes32;
+  map.swizzle = launch::ResolvedTensorMap::Swizzle::bytes128;
+  map.promotion = launch::ResolvedTensorMap::Promotion::bytes256;
+  map.outside = launch::ResolvedTensorMap::Outside::nan;
+  job.plan.tensor_maps = {map, map};
+  job.plan.tensor_maps[1].name = "other";
+  job.plan.launches[1].parameters.resize(256);
+  job.plan.launches[1].tensor_maps = {{64, 1}, {128, 0}};
+  launch::ResolvedSymbol constant;
+  constant.name = "c_map";
+  constant.value.resize(128);
+  constant.tensor_maps = {{0, 1}};
+  job.plan.symbols.push_back(constant);
   job.contents = {"abcde", ""};
   job.launches = 3;
   return job;
@@ -151,6 +173,30 @@ TEST(Protocol, MessagesComeBackAsTheyWere) {
   EXPECT_EQ(header->bytes, 4u);
 }
 
+// The worker puts 128 bytes where a use says, and hands five numbers of each kind to the driver.
+TEST(Protocol, TensorMapsThatReachOutsideAreNone) {
+  auto decoded = [](const std::function<void(launch::ResolvedPlan&)>& change) {
+    Job job = a_job();
+    change(job.plan);
+    return decode_job(encode(job)).has_value();
+  };
+  EXPECT_TRUE(decoded([](auto&) {}));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.launches[1].tensor_maps[0].map = 2; }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.launches[1].tensor_maps[0].offset = 129; }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.launches[0].tensor_maps = {{0, 0}}; }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.symbols[2].value.resize(127); }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.tensor_maps[1].buffer = 2; }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.tensor_maps[0].strides.push_back(16); }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.tensor_maps[0].box.pop_back(); }));
+  EXPECT_FALSE(decoded([](auto& plan) { plan.tensor_maps[0].element_strides.clear(); }));
+  EXPECT_FALSE(
+      decoded([](auto& plan) { plan.tensor_maps[0].swizzle = static_cast<launch::ResolvedTensorMap::Swizzle>(4); }));
+  EXPECT_FALSE(decoded([](auto& plan) {
+    auto& map = plan.tensor_maps[0];
+    map.dims.resize(6), map.strides.resize(5), map.box.resize(6), map.element_strides.resize(6);
+  }));
+}
+
 TEST(Protocol, WhatIsCutOffIsNoMessage) {
   std::string job = encode(a_job());
   for (size_t n = 0; n < job.size(); ++n) EXPECT_FALSE(decode_job(std::string_view(job).substr(0, n))) << n;
@@ -171,6 +217,10 @@ TEST(Protocol, NonsenseIsSurvived) {
         for (const auto& pointer : launch.pointers) {
           ASSERT_LT(pointer.buffer, decoded->plan.buffers.size());
           ASSERT_LE(pointer.offset + uint64_t{8}, launch.parameters.size());
+        }
+        for (const auto& use : launch.tensor_maps) {
+          ASSERT_LT(use.map, decoded->plan.tensor_maps.size());
+          ASSERT_LE(use.offset + uint64_t{128}, launch.parameters.size());
         }
       }
     }

@@ -9,6 +9,7 @@
 
 #include "gpu/host_device.h"
 #include "gpu/worker/canary.h"
+#include "gpu/worker/placed_plan.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -120,6 +121,112 @@ TEST_F(SessionTest, EveryEndHasItsName) {
   EXPECT_EQ(faulted.end, Done::End::faulted);
   EXPECT_EQ(faulted.launch, 0u);
   EXPECT_NE(faulted.message.find("ILLEGAL_ADDRESS"), std::string::npos);
+}
+
+launch::ResolvedTensorMap a_map(uint32_t buffer, uint64_t addend) {
+  launch::ResolvedTensorMap map;
+  map.name = "tm";
+  map.buffer = buffer;
+  map.addend = addend;
+  map.dims = {77}, map.box = {16}, map.element_strides = {1};
+  return map;
+}
+
+TEST_F(SessionTest, TensorMapsAreMadeForWhereTheBuffersLie) {
+  job.plan.tensor_maps = {a_map(1, 0), a_map(0, 3)};
+  auto& launch = job.plan.launches[0];
+  launch.parameters.assign(24 + 128 + 128, 9);
+  launch.tensor_maps = {{152, 0}, {24, 1}};
+  device.kernels["k"] = [](std::span<const uint8_t> parameters) {
+    EXPECT_EQ(pointer(parameters, 24), pointer(parameters, 0) + 3);
+    EXPECT_EQ(pointer(parameters, 152), pointer(parameters, 8) - 1);  // the pointer is to y + 1
+    EXPECT_EQ(parameters[32], 77);                                    // and so on: all 128 bytes
+    EXPECT_EQ(parameters[151], 0);
+    return Trouble();
+  };
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
+  EXPECT_EQ(device.maps, 2);
+}
+
+TEST_F(SessionTest, ATensorMapInAVariable) {
+  device.taps.assign(128, 'x');
+  launch::ResolvedSymbol symbol;
+  symbol.name = "taps";
+  symbol.value.resize(128);
+  symbol.tensor_maps = {{0, 0}};
+  job.plan.tensor_maps = {a_map(2, 1)};
+  job.plan.symbols = {symbol};
+  device.kernels["k"] = [&](std::span<const uint8_t> parameters) {
+    EXPECT_EQ(pointer({reinterpret_cast<const uint8_t*>(device.taps.data()), 128}, 0), pointer(parameters, 16) + 1);
+    return Trouble();
+  };
+  EXPECT_EQ(execute(device, arena, job).end, Done::End::executed);
+}
+
+TEST_F(SessionTest, AMapThatIsNotMadeIsNoFaultOfTheKernel) {
+  job.plan.tensor_maps = {a_map(0, 0)};
+  device.knows_maps = false;
+  Done done = execute(device, arena, job);
+  EXPECT_EQ(done.end, Done::End::trouble);
+  EXPECT_EQ(done.message, "the tensor map 'tm': the driver is too old for tensor maps");
+  EXPECT_EQ(device.launches, 0);
+}
+
+TEST_F(SessionTest, ALaunchThatIsNotTakenIsToldFromAFault) {
+  job.plan.launches.push_back(job.plan.launches[0]);
+  job.plan.launches[1].entry = "large";
+  job.plan.launches[1].shared_bytes = 200'000;
+  device.kernels["large"] = [](std::span<const uint8_t>) {
+    return Trouble("CUDA_ERROR_INVALID_VALUE: invalid argument");
+  };
+  device.most.shared = 232'448;
+  device.most.shared_static = 40'960;
+  Done refused = execute(device, arena, job);
+  EXPECT_EQ(refused.end, Done::End::unlaunched);
+  EXPECT_EQ(refused.launch, 1u);
+  EXPECT_EQ(refused.message,
+            "CUDA_ERROR_INVALID_VALUE: invalid argument: 200000 bytes of dynamic shared memory and 40960 of the code's "
+            "own, a "
+            "CTA has at most 232448");
+  // The same answer may be the fault of the launch before.
+  device.late = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered";
+  Done faulted = execute(device, arena, job);
+  EXPECT_EQ(faulted.end, Done::End::faulted);
+  EXPECT_EQ(faulted.message, *device.late);
+  EXPECT_EQ(faulted.launch, UINT32_MAX);
+}
+
+TEST(PlacedPlan, WordsForWhatIsTooMuch) {
+  launch::ResolvedLaunch launch;
+  launch.grid = {200, 1, 1}, launch.block = {512, 2, 1}, launch.cluster = {16, 1, 1};
+  launch.shared_bytes = 1000;
+  launch.cooperative = true;
+  LaunchLimits limits;
+  EXPECT_EQ(excess(launch, limits), "");  // nothing is known
+  limits.shared = 1000, limits.threads = 1024, limits.resident = 200, limits.clusters = 1;
+  EXPECT_EQ(excess(launch, limits), "");
+  limits.threads = 512;
+  EXPECT_EQ(excess(launch, limits), ": 1024 threads a CTA, with this code's registers at most 512");
+  limits.threads = 1024, limits.resident = 132;
+  EXPECT_EQ(excess(launch, limits), ": a cooperative grid of 200 CTAs, of which 132 fit on this GPU at a time");
+  limits.resident = 264, limits.clusters = 0;
+  EXPECT_EQ(excess(launch, limits), ": no cluster of 16 CTAs of this kind fits on this GPU");
+}
+
+TEST_F(SessionTest, ZeroedScratchIsZeroWheneverThePlanBegins) {
+  job.plan.buffers.push_back({"part", 4, launch::ResolvedBuffer::Role::scratch, launch::ResolvedBuffer::Init::zero});
+  job.contents.emplace_back();
+  job.plan.launches[0].parameters.resize(32);
+  job.plan.launches[0].pointers.push_back({24, 3, 0});
+  job.launches = 3;
+  device.kernels["k"] = [](std::span<const uint8_t> parameters) {
+    EXPECT_EQ((*pointer(parameters, 24))++, 0);
+    ++*pointer(parameters, 16);  // what the task reads and writes goes on
+    return Trouble();
+  };
+  Done done = execute(device, arena, job);
+  EXPECT_EQ(done.contents.at(2)[0], 3);
+  EXPECT_EQ(done.contents.at(3)[0], 1);
 }
 
 TEST_F(SessionTest, TheModuleOfTheJobBeforeStaysWhereThatIsAsked) {

@@ -320,6 +320,36 @@ TEST_F(StopwatchTest, VariablesAreFilledForEveryExecution) {
   EXPECT_EQ(opened.batch, 1u);
 }
 
+// Both arms and every set of buffers have maps of their own.
+TEST_F(StopwatchTest, TensorMapsFollowTheBuffers) {
+  for (size_t a = 0; a < kArms; ++a) {
+    auto& plan = contest.sides.at(a).plan;
+    launch::ResolvedTensorMap map;
+    map.name = "tm";
+    map.buffer = a == 0 ? 0 : 1;
+    map.dims = {kElements}, map.box = {16}, map.element_strides = {1};
+    plan.tensor_maps = {map};
+    plan.launches[0].parameters.resize(192);
+    plan.launches[0].tensor_maps = {{64, 0}};
+  }
+  auto by_map = [](size_t pointer) {
+    return [pointer](std::span<const uint8_t> parameters) {
+      EXPECT_EQ(at<const float>(parameters, 64), at<const float>(parameters, pointer));
+      return add_one(parameters);
+    };
+  };
+  device.kernels["honest"] = by_map(0);
+  device.kernels["other"] = by_map(8);
+  Measured measured = measure();
+  EXPECT_EQ(measured.end, Done::End::executed) << measured.message;
+  EXPECT_TRUE(measured.mismatches.empty());
+  EXPECT_GT(opened.sets, 1u);
+  EXPECT_LE(device.maps, static_cast<int>(2 * (1 + 3 * opened.sets)));  // once a layout, not once a launch
+  device.knows_maps = false;
+  Stopwatch stopwatch(device, contest);
+  EXPECT_EQ(stopwatch.open().end, Done::End::trouble);
+}
+
 TEST_F(StopwatchTest, AModuleThatKeepsStateIsLoadedForEveryExecution) {
   contest.sides[1].reload = true;
   contest.pairs = 3;

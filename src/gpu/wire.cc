@@ -34,6 +34,81 @@ std::vector<launch::Relocation> read_pointers(Reader& in, size_t buffers, size_t
   return pointers;
 }
 
+template <class Number>
+void write(Writer& out, const std::vector<Number>& numbers) {
+  out.number<uint64_t>(numbers.size());
+  for (Number number : numbers) out.number(number);
+}
+template <class Number>
+std::vector<Number> read_numbers(Reader& in) {
+  std::vector<Number> numbers;
+  for (size_t n = in.count(sizeof(Number)); n > 0; --n) numbers.push_back(in.number<Number>());
+  return numbers;
+}
+
+template <class Enum>
+Enum read_enum(Reader& in, Enum last) {
+  auto number = in.number<uint8_t>();
+  if (number > static_cast<uint8_t>(last)) in.fail();
+  return static_cast<Enum>(number);
+}
+
+void write(Writer& out, const launch::ResolvedTensorMap& map) {
+  out.text(map.name);
+  out.number(map.buffer);
+  out.number(map.addend);
+  out.number(map.type);
+  write(out, map.dims);
+  write(out, map.strides);
+  write(out, map.box);
+  write(out, map.element_strides);
+  out.number(map.interleave);
+  out.number(map.swizzle);
+  out.number(map.promotion);
+  out.number(map.outside);
+}
+launch::ResolvedTensorMap read_tensor_map(Reader& in, size_t buffers) {
+  using Map = launch::ResolvedTensorMap;
+  Map map;
+  map.name = in.text();
+  map.buffer = in.number<uint32_t>();
+  map.addend = in.number<uint64_t>();
+  map.type = read_enum(in, Map::Type::tf32_ftz);
+  map.dims = read_numbers<uint64_t>(in);
+  map.strides = read_numbers<uint64_t>(in);
+  map.box = read_numbers<uint32_t>(in);
+  map.element_strides = read_numbers<uint32_t>(in);
+  map.interleave = read_enum(in, Map::Interleave::bytes32);
+  map.swizzle = read_enum(in, Map::Swizzle::bytes128);
+  map.promotion = read_enum(in, Map::Promotion::bytes256);
+  map.outside = read_enum(in, Map::Outside::nan);
+  const size_t rank = map.dims.size();
+  bool sane = map.buffer < buffers && rank >= 1 && rank <= Map::kMaxRank && map.strides.size() + 1 == rank &&
+              map.box.size() == rank && map.element_strides.size() == rank;
+  if (!sane) in.fail();
+  return map;
+}
+
+void write(Writer& out, const std::vector<launch::TensorMapUse>& uses) {
+  out.number<uint64_t>(uses.size());
+  for (const auto& use : uses) {
+    out.number(use.offset);
+    out.number(use.map);
+  }
+}
+// Maps that go into `bytes` bytes.
+std::vector<launch::TensorMapUse> read_uses(Reader& in, size_t maps, size_t bytes) {
+  std::vector<launch::TensorMapUse> uses;
+  for (size_t n = in.count(8); n > 0; --n) {
+    launch::TensorMapUse use;
+    use.offset = in.number<uint32_t>();
+    use.map = in.number<uint32_t>();
+    if (use.map >= maps || uint64_t{use.offset} + launch::ResolvedTensorMap::kBytes > bytes) in.fail();
+    uses.push_back(use);
+  }
+  return uses;
+}
+
 launch::ResolvedBuffer read_buffer(Reader& in) {
   using Role = launch::ResolvedBuffer::Role;
   using Init = launch::ResolvedBuffer::Init;
@@ -47,7 +122,7 @@ launch::ResolvedBuffer read_buffer(Reader& in) {
   return buffer;
 }
 
-launch::ResolvedLaunch read_launch(Reader& in, size_t buffers) {
+launch::ResolvedLaunch read_launch(Reader& in, size_t buffers, size_t maps) {
   launch::ResolvedLaunch launch;
   launch.entry = in.text();
   launch.grid = read_dim3(in);
@@ -58,10 +133,11 @@ launch::ResolvedLaunch read_launch(Reader& in, size_t buffers) {
   std::string parameters = in.text();
   launch.parameters.assign(parameters.begin(), parameters.end());
   launch.pointers = read_pointers(in, buffers, launch.parameters.size());
+  launch.tensor_maps = read_uses(in, maps, launch.parameters.size());
   return launch;
 }
 
-launch::ResolvedSymbol read_symbol(Reader& in, const std::vector<launch::ResolvedBuffer>& buffers) {
+launch::ResolvedSymbol read_symbol(Reader& in, const std::vector<launch::ResolvedBuffer>& buffers, size_t maps) {
   launch::ResolvedSymbol symbol;
   symbol.name = in.text();
   symbol.buffer = in.number<uint32_t>();
@@ -70,6 +146,7 @@ launch::ResolvedSymbol read_symbol(Reader& in, const std::vector<launch::Resolve
   std::string value = in.text();
   symbol.value.assign(value.begin(), value.end());
   symbol.pointers = read_pointers(in, buffers.size(), symbol.value.size());
+  symbol.tensor_maps = read_uses(in, maps, symbol.value.size());
   if (symbol.buffer == launch::ResolvedSymbol::kNoBuffer) return symbol;
   bool inside = symbol.buffer < buffers.size() && symbol.addend <= buffers[symbol.buffer].bytes &&
                 symbol.bytes <= buffers[symbol.buffer].bytes - symbol.addend;
@@ -87,6 +164,8 @@ void write(Writer& out, const launch::ResolvedPlan& plan) {
     out.number(buffer.role);
     out.number(buffer.init);
   }
+  out.number<uint64_t>(plan.tensor_maps.size());
+  for (const auto& map : plan.tensor_maps) write(out, map);
   out.number<uint64_t>(plan.launches.size());
   for (const auto& launch : plan.launches) {
     out.text(launch.entry);
@@ -97,6 +176,7 @@ void write(Writer& out, const launch::ResolvedPlan& plan) {
     out.number<uint8_t>(launch.cooperative);
     out.text({reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()});
     write(out, launch.pointers);
+    write(out, launch.tensor_maps);
   }
   out.number<uint64_t>(plan.symbols.size());
   for (const auto& symbol : plan.symbols) {
@@ -106,14 +186,17 @@ void write(Writer& out, const launch::ResolvedPlan& plan) {
     out.number(symbol.bytes);
     out.text({reinterpret_cast<const char*>(symbol.value.data()), symbol.value.size()});
     write(out, symbol.pointers);
+    write(out, symbol.tensor_maps);
   }
 }
 
 launch::ResolvedPlan read_plan(Reader& in) {
   launch::ResolvedPlan plan;
   for (size_t n = in.count(18); n > 0; --n) plan.buffers.push_back(read_buffer(in));
-  for (size_t n = in.count(65); n > 0; --n) plan.launches.push_back(read_launch(in, plan.buffers.size()));
-  for (size_t n = in.count(44); n > 0; --n) plan.symbols.push_back(read_symbol(in, plan.buffers));
+  for (size_t n = in.count(57); n > 0; --n) plan.tensor_maps.push_back(read_tensor_map(in, plan.buffers.size()));
+  const size_t maps = plan.tensor_maps.size();
+  for (size_t n = in.count(73); n > 0; --n) plan.launches.push_back(read_launch(in, plan.buffers.size(), maps));
+  for (size_t n = in.count(52); n > 0; --n) plan.symbols.push_back(read_symbol(in, plan.buffers, maps));
   return plan;
 }
 
@@ -147,10 +230,6 @@ std::vector<Overrun> read_overruns(Reader& in) {
   return overruns;
 }
 
-Done::End read_end(Reader& in) {
-  auto end = in.number<uint8_t>();
-  if (end > static_cast<uint8_t>(Done::End::lost)) in.fail();
-  return static_cast<Done::End>(end);
-}
+Done::End read_end(Reader& in) { return read_enum(in, Done::End::unlaunched); }
 
 }  // namespace ptxlab::gpu

@@ -73,10 +73,6 @@ std::string key_of(const base::Finding& finding) {
   return key;
 }
 
-}  // namespace
-
-namespace {
-
 uint64_t base_of(const CaseOptions& options) {
   return options.driver_addresses ? simt::kDriverBase : simt::kBufferBase;
 }
@@ -136,6 +132,7 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
   simt::Memory memory(options.seed, base_of(options));
   std::vector<size_t> indices = lay_out(memory, plan, data);
   if (auto wrong = simt::set_symbols(**program, plan, indices, memory); !wrong.empty()) {
+    run.supported = wrong.front().code != "RUN0001";
     run.findings = std::move(wrong);
     return run;
   }

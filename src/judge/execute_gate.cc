@@ -110,6 +110,7 @@ class Gate {
       gpu::Job job = job_of(i, poison);
       auto done = ask(job, i);
       if (!done) return;
+      if (done->end == gpu::Done::End::unlaunched) return not_launched(*done, job, i);
       if (done->end != gpu::Done::End::executed) return trouble(done->message);
       if (!stayed_inside(*done, job, i)) return;
       CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*done, job, i));
@@ -172,6 +173,17 @@ class Gate {
     ++faulted_;
     if (first_fault_.empty()) first_fault_ = fmt::format("{}: {}", label(i), what);
     return false;
+  }
+
+  // The driver says no before anything of the launch runs, each time alike.
+  void not_launched(const gpu::Done& done, const gpu::Job& job, size_t i) {
+    const auto& launches = job.plan.launches;
+    std::string which = done.launch < launches.size() ? fmt::format(" (`{}`)", launches[done.launch].entry) : "";
+    std::string what = fmt::format("launch {}{} is not taken: {}", done.launch + 1, which, done.message);
+    note(Severity::error, "JDG0034", fmt::format("case {}: on the GPU: {}", label(i), what),
+         "what a launch asks for must be there on the GPU that runs it");
+    ++faulted_;
+    if (first_fault_.empty()) first_fault_ = fmt::format("{}: {}", label(i), what);
   }
 
   CaseRun as_run(const gpu::Done& done, const gpu::Job& job, size_t i) const {

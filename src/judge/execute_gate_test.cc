@@ -59,6 +59,14 @@ TEST_F(ExecuteGate, WhatOnlyTheGpuShowsIsFound) {
   }
 }
 
+TEST_F(ExecuteGate, ALaunchThatIsNotTakenIsNotTriedAgain) {
+  auto verdict = judge("gpu_refuses");
+  EXPECT_EQ(verdict.outcome, OutcomeName::faulted) << record::text(verdict, {});
+  EXPECT_NE(verdict.reason.find("launch 1 (`gpu_refuses`) is not taken: CUDA_ERROR_COOPERATIVE"), std::string::npos)
+      << verdict.reason;
+  EXPECT_EQ(jobs, 2);  // two cases, one try each
+}
+
 TEST_F(ExecuteGate, OneFaultThatDoesNotComeBackIsNoVerdict) {
   auto verdict = judge("gpu_faults_once");
   EXPECT_EQ(verdict.outcome, OutcomeName::unstable) << record::text(verdict, {});

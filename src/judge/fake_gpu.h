@@ -30,6 +30,11 @@ class FakeGpu : public gpu::Runner {
       done.message = "CUDA_ERROR_ILLEGAL_ADDRESS: an illegal memory access was encountered";
       return done;
     }
+    if (how == "gpu_refuses") {
+      done.end = gpu::Done::End::unlaunched;
+      done.message = "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE: too many blocks in cooperative launch";
+      return done;
+    }
     done.end = gpu::Done::End::executed;
     done.contents = job.contents;
     std::string& x = done.contents[0];

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "launch/tensor_map.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -33,15 +34,34 @@ nlohmann::json to_json(const launch::ResolvedPlan& plan) {
     nlohmann::json pointers = nlohmann::json::array();
     for (const auto& pointer : launch.pointers)
       pointers.push_back({{"offset", pointer.offset}, {"buffer", pointer.buffer}, {"addend", pointer.addend}});
+    nlohmann::json maps = nlohmann::json::array();
+    for (const auto& use : launch.tensor_maps) maps.push_back({{"offset", use.offset}, {"map", use.map}});
     launches.push_back({{"entry", launch.entry},
                         {"grid", launch.grid},
                         {"block", launch.block},
                         {"cluster", launch.cluster},
                         {"shared_bytes", launch.shared_bytes},
+                        {"cooperative", launch.cooperative},
                         {"parameters", launch.parameters},
-                        {"pointers", pointers}});
+                        {"pointers", pointers},
+                        {"tensor_maps", maps}});
   }
-  return {{"buffers", buffers}, {"launches", launches}};
+  nlohmann::json maps = nlohmann::json::array();
+  for (const auto& map : plan.tensor_maps) {
+    maps.push_back({{"name", map.name},
+                    {"buffer", map.buffer},
+                    {"addend", map.addend},
+                    {"type", launch::kTensorMapTypes.at(static_cast<size_t>(map.type))},
+                    {"dims", map.dims},
+                    {"strides", map.strides},
+                    {"box", map.box},
+                    {"element_strides", map.element_strides},
+                    {"interleave", launch::kTensorMapInterleaves.at(static_cast<size_t>(map.interleave))},
+                    {"swizzle", launch::kTensorMapSwizzles.at(static_cast<size_t>(map.swizzle))},
+                    {"l2", launch::kTensorMapPromotions.at(static_cast<size_t>(map.promotion))},
+                    {"oob", launch::kTensorMapOutsides.at(static_cast<size_t>(map.outside))}});
+  }
+  return {{"buffers", buffers}, {"launches", launches}, {"tensor_maps", maps}};
 }
 
 std::string story_of(const Suspect& suspect) {
@@ -54,7 +74,8 @@ std::string story_of(const Suspect& suspect) {
       "values; there\n"
       "its results are right. `wrong.cubin` and `right.cubin` are two assemblies of it. `launch.json` says how it is "
       "launched:\n"
-      "`parameters` are the entry's bytes, into which the addresses of buffers go at `pointers`. `NAME.before` and "
+      "`parameters` are the entry's bytes, into which the addresses of buffers go at `pointers` and tensor maps at "
+      "`tensor_maps`. `NAME.before` and "
       "`NAME.after` hold\n"
       "the buffers before and after the launches, as `wrong.cubin` left them.\n",
       suspect.story, suspect.wrong_name, suspect.opinion.wrong.empty() ? "" : ", " + joined(suspect.opinion.wrong),

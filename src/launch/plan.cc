@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 
 #include "base/nearest.h"
 #include "launch/argument.h"
+#include "launch/tensor_map.h"
 #include "launch/toml.h"
 
 namespace ptxlab::launch {
@@ -18,7 +20,7 @@ constexpr std::string_view kSchema = "ptxlab.plan/1";
 class PlanReader {
  public:
   explicit PlanReader(std::string_view file)
-      : toml_(file, {"PLAN0010", "PLAN0011", "PLAN0012", "PLAN0012", "PLAN0013"}) {}
+      : toml_(file, {"PLAN0010", "PLAN0011", "PLAN0012", "PLAN0012", "PLAN0012"}) {}
 
   base::Result<Plan> read(std::string_view text) {
     auto root = toml_.parse(text);
@@ -109,7 +111,8 @@ class PlanReader {
   }
 
   std::string choice(const toml::table& table, std::string_view key, const std::string& where,
-                     const std::vector<std::string>& known, const std::string& otherwise) {
+                     std::span<const std::string_view> words, const std::string& otherwise) {
+    const std::vector<std::string> known(words.begin(), words.end());
     const std::string word = toml_.string(table, key, where, false).value_or(otherwise);
     if (!table.get(key) || std::find(known.begin(), known.end(), word) != known.end()) return word;
     const std::string near = base::nearest(word, known);
@@ -149,19 +152,21 @@ class PlanReader {
                  {"name", "buffer", "type", "dims", "strides", "box", "element_strides", "swizzle", "interleave", "l2",
                   "oob"});
       if (table->get("name")) toml_.identifier(map.name, *table->get("name"), "tensor_map");
-      map.buffer = toml_.string(*table, "buffer", where, true).value_or("");
+      if (const toml::node* buffer = table->get("buffer")) {
+        if (auto text = place_or_value(*buffer, where + ", buffer", map.buffer_place)) map.buffer = std::move(*text);
+      } else {
+        toml_.missing(*table, "buffer", where);
+      }
       if (!table->get("type")) toml_.missing(*table, "type", where);
-      map.type = choice(
-          *table, "type", where,
-          {"u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f64", "bf16", "tf32", "f32_ftz", "tf32_ftz"}, "");
+      map.type = choice(*table, "type", where, kTensorMapTypes, "");
       map.dims = several(*table, "dims", where, true);
       map.strides = several(*table, "strides", where, map.dims.size() > 1);
       map.box = several(*table, "box", where, true);
       map.element_strides = several(*table, "element_strides", where, false);
-      map.swizzle = choice(*table, "swizzle", where, {"none", "32B", "64B", "128B"}, "none");
-      map.interleave = choice(*table, "interleave", where, {"none", "16B", "32B"}, "none");
-      map.l2 = choice(*table, "l2", where, {"none", "64B", "128B", "256B"}, "none");
-      map.oob = choice(*table, "oob", where, {"zero", "nan"}, "zero");
+      map.swizzle = choice(*table, "swizzle", where, kTensorMapSwizzles, "none");
+      map.interleave = choice(*table, "interleave", where, kTensorMapInterleaves, "none");
+      map.l2 = choice(*table, "l2", where, kTensorMapPromotions, "none");
+      map.oob = choice(*table, "oob", where, kTensorMapOutsides, "zero");
       if (map.dims.size() != map.box.size() && !map.dims.empty() && !map.box.empty())
         toml_.wrong(*table->get("box"),
                     fmt::format("{}: {} dims and a box of {}", where, map.dims.size(), map.box.size()));
@@ -169,6 +174,9 @@ class PlanReader {
         toml_.wrong(*table->get("strides"),
                     fmt::format("{}: {} dims and {} strides", where, map.dims.size(), map.strides.size()),
                     "the innermost dimension has none: one stride, in bytes, for each further one");
+      if (table->get("element_strides") && map.element_strides.size() != map.dims.size() && !map.dims.empty())
+        toml_.wrong(*table->get("element_strides"), fmt::format("{}: {} dims and {} element_strides", where,
+                                                                map.dims.size(), map.element_strides.size()));
       plan_.tensor_maps.push_back(std::move(map));
     }
   }

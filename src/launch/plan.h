@@ -36,12 +36,12 @@ struct Loop {
   base::Place place;
 };
 
-// A tensor map as the format has it. No engine of this version executes what needs one, so that resolve() refuses it.
+// A tensor map as the format has it; tensor_map.h has its words and rules.
 struct TensorMap {
-  std::string name, buffer, type;
+  std::string name, buffer, type;                               // buffer: a place, as an argument has it
   std::vector<Expression> dims, strides, box, element_strides;  // innermost first; strides in bytes, one fewer
   std::string swizzle = "none", interleave = "none", l2 = "none", oob = "zero";
-  base::Place place;
+  base::Place place, buffer_place;
 };
 
 struct Launch {
@@ -92,12 +92,12 @@ inline constexpr size_t kMaxLaunches = 20'000;
 
 // Evaluates everything, lays the arguments out by the entries' .param declarations and checks limits: entry exists,
 // argument count and sizes, block and grid limits, scratch sizes. Errors, each naming the launch:
-// PLAN0013 a tensor map, which this version reads and cannot make;
 // PLAN0020 no such entry, or not one; PLAN0021 number of arguments; PLAN0022 an argument that names nothing; PLAN0023
 // an argument that does not fit its .param; PLAN0024 grid, block or cluster; PLAN0025 scratch size; PLAN0026 shared
 // bytes; PLAN0027 a name used twice; PLAN0028 a place outside its buffer; PLAN0029 the entry's .maxntid or .reqntid
 // forbids the block; PLAN0030 a symbol that the module lacks or that its value does not fit; PLAN0031 a loop's count, or
-// too many launches; PLAN0032 an index outside its pick.
+// too many launches; PLAN0032 an index outside its pick; PLAN0033 a tensor map that the driver
+// would not make; PLAN0034 one that reaches outside its buffer.
 // `which`, where given: the index in `plan.launches` of each launch that came out.
 base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding,
                                    std::vector<uint32_t>* which = nullptr);

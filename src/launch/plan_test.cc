@@ -1,5 +1,6 @@
 #include "launch/plan.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace ptxlab::launch {
@@ -332,26 +333,6 @@ TEST(Plan, SymbolFaults) {
   EXPECT_EQ(loop_fault(loops_with("\"c_eps\"", "\"fir::c_taps\"")).code, "PLAN0027");
 }
 
-TEST(Plan, TensorMapsAreReadAndRefused) {
-  const std::string map =
-      "[[tensor_map]]\nname = \"tm\"\nbuffer = \"x\"\ntype = \"bf16\"\ndims = [\"n\", 4]\nstrides = [\"2*n\"]\nbox = "
-      "[64, 2]\n"
-      "swizzle = \"128B\"\n[[launch]]";
-  const base::Finding finding = first_fault(with("[[launch]]", map));
-  EXPECT_EQ(finding.code, "PLAN0013");
-  EXPECT_NE(finding.message.find("tensor map `tm`"), std::string::npos) << finding.message;
-  const auto changed = [&](std::string_view from, std::string_view to) {
-    std::string text = map;
-    text.replace(text.find(from), from.size(), to);
-    return first_fault(with("[[launch]]", text));
-  };
-  EXPECT_EQ(changed("128B", "128b").hint, "did you mean \"128B\"?");
-  EXPECT_EQ(changed("[\"2*n\"]", "[\"2*n\", 8]").code, "PLAN0012");
-  EXPECT_EQ(changed("[64, 2]", "[64]").code, "PLAN0012");
-  EXPECT_EQ(changed("swizzle", "swizle").code, "PLAN0011");
-  EXPECT_EQ(changed("type = \"bf16\"\n", "").code, "PLAN0012");
-}
-
 TEST(Plan, ReadingFaults) {
   EXPECT_EQ(first_fault("schema = ").code, "PLAN0010");
   EXPECT_EQ(first_fault(std::string("\x7f\x45LF\0\0\xff\xfe", 8)).code, "PLAN0010");
@@ -412,6 +393,30 @@ TEST(Plan, TheEntrysBlockDirectivesHold) {
   EXPECT_TRUE(resolve(*plan, module, binding_for_plan()).ok());
   module.functions[0].directives = {".reqntid 512, 1, 1"};
   EXPECT_FALSE(resolve(*plan, module, binding_for_plan()).ok());
+}
+
+TEST(Plan, TheEntrysClusterDirectivesHold) {
+  ptx::Module module = module_for_loops();
+  auto launched = [&](const char* directive, const char* grid, const char* cluster) {
+    auto plan =
+        read_plan("schema = \"ptxlab.plan/1\"\n[[launch]]\nentry = \"step\"\nblock = [32]\nargs = [\"x\", \"x\", 1]\n" +
+                      fmt::format("grid = [{}]\n{}\n", grid, cluster),
+                  "a.plan.toml");
+    module.functions[0].directives = {directive};
+    return resolve(*plan, module, binding_for_loops());
+  };
+  auto silent = launched(".reqnctapercluster 2, 1, 1", "8", "");
+  ASSERT_TRUE(silent.ok());
+  EXPECT_EQ(silent->launches[0].cluster, (Dim3{2, 1, 1}));
+  EXPECT_TRUE(launched(".reqnctapercluster 2", "8", "cluster = [2]").ok());
+  EXPECT_EQ(launched(".reqnctapercluster 2", "7", "").findings()[0].code, "PLAN0024");
+  auto other = launched(".reqnctapercluster 2", "8", "cluster = [\"4\"]");
+  ASSERT_FALSE(other.ok());
+  EXPECT_EQ(other.findings()[0].code, "PLAN0029");
+  EXPECT_EQ(other.findings()[0].place.line, 7u);
+  EXPECT_TRUE(launched(".maxclusterrank 8", "32", "cluster = [8]").ok());
+  EXPECT_EQ(launched(".maxclusterrank 8", "32", "cluster = [16]").findings()[0].code, "PLAN0029");
+  EXPECT_EQ(launched("", "34", "cluster = [17]").findings()[0].code, "PLAN0024");
 }
 
 TEST(Plan, ManyThreadsSaturate) {

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <cassert>
-#include <limits>
 #include <optional>
 #include <set>
 
 #include "base/nearest.h"
 #include "isa/type.h"
 #include "launch/argument.h"
+#include "launch/geometry.h"
 #include "launch/plan.h"
+#include "launch/tensor_map.h"
 
 namespace ptxlab::launch {
 namespace {
@@ -18,7 +19,6 @@ namespace {
 constexpr int64_t kMaxScratch = int64_t{1} << 40;  // beyond the memory of any device
 constexpr int64_t kMaxShared = 227 * 1024;         // the largest of any target so far
 constexpr uint64_t kMaxSymbolValue = 4096;         // of a scalar or a struct
-constexpr int64_t kMaxCluster = 16;                // with the non-portable size allowed
 constexpr std::array<int64_t, 3> kMaxGrid{2147483647, 65535, 65535};
 constexpr std::array<int64_t, 3> kMaxBlock{1024, 1024, 64};
 constexpr std::array<const char*, 3> kAxes{"x", "y", "z"};
@@ -35,9 +35,7 @@ class Resolver {
       if (!is_float(scalar)) known_.push_back(name);
     lets();
     for (const Scratch& buffer : plan_.scratch) scratch(buffer);
-    for (const TensorMap& map : plan_.tensor_maps)
-      error("PLAN0013", map.place, fmt::format("tensor map `{}`: read, but not made yet", map.name),
-            "no engine of this version executes what needs one; ordinary loads and stores do the same work");
+    for (const TensorMap& map : plan_.tensor_maps) tensor_map(map);
     for (const Symbol& one : plan_.symbols) symbol(one);
     for (size_t i = 0; i < plan_.launches.size() && findings_.size() < 20;) {
       size_t end = i + 1;
@@ -111,7 +109,7 @@ class Resolver {
 
   bool taken(const std::string& name) const {
     return lets_.count(name) || binding_.parameters.count(name) || binding_.scalars.count(name) ||
-           binding_.structs.count(name) || buffer_named(name);
+           binding_.structs.count(name) || buffer_named(name) || map_named(name);
   }
 
   std::optional<int64_t> evaluate(const Expression& expression, const std::string& what, const base::Place& fallback) {
@@ -160,6 +158,55 @@ class Resolver {
                                buffer.zero ? ResolvedBuffer::Init::zero : ResolvedBuffer::Init::poison});
   }
 
+  std::optional<uint32_t> map_named(std::string_view name) const {
+    for (size_t i = 0; i < result_.tensor_maps.size(); ++i)
+      if (result_.tensor_maps[i].name == name) return static_cast<uint32_t>(i);
+    return std::nullopt;
+  }
+
+  void tensor_map(const TensorMap& map) {
+    const std::string what = fmt::format("tensor map `{}`", map.name);
+    if (taken(map.name))
+      return error("PLAN0027", map.place, fmt::format("{}: the name is taken", what),
+                   "a tensor map's name differs from the task's params and arguments, lets and scratch");
+    auto form = read_argument(map.buffer, map.buffer_place);
+    if (!form) return note(form.findings(), what);
+    std::optional<Address> at;
+    if (form->pick) {
+      at = place_of(*form->pick, map.buffer_place, what);
+    } else if (auto buffer = form->null ? std::nullopt : buffer_named(form->name)) {
+      at = simple_place(*form, *buffer, map.buffer_place, what);
+    } else {
+      return unknown(form->name.empty() ? map.buffer : form->name, map.buffer_place, what);
+    }
+    if (at && !at->buffer) return error("PLAN0033", map.buffer_place, fmt::format("{}: it would lie at null", what));
+    TensorMapNumbers numbers;
+    bool good = at.has_value();
+    auto take = [&](const std::vector<Expression>& from, const char* key, std::vector<int64_t>& into) {
+      for (const Expression& expression : from) {
+        auto value = evaluate(expression, fmt::format("{}, {}", what, key), map.place);
+        into.push_back(value.value_or(0));
+        good = good && value;
+      }
+    };
+    take(map.dims, "dims", numbers.dims);
+    take(map.strides, "strides", numbers.strides);
+    take(map.box, "box", numbers.box);
+    take(map.element_strides, "element_strides", numbers.element_strides);
+    if (!good) return;
+    const ResolvedBuffer& buffer = result_.buffers[*at->buffer];
+    numbers.buffer = *at->buffer;
+    numbers.addend = at->addend;
+    numbers.buffer_bytes = buffer.bytes;
+    numbers.in_buffer = buffer.name;
+    auto made = make_tensor_map(map, numbers);
+    if (made) {
+      result_.tensor_maps.push_back(std::move(*made));
+    } else {
+      findings_.insert(findings_.end(), made.findings().begin(), made.findings().end());
+    }
+  }
+
   const ptx::Function* entry_of(const Launch& launch, const std::string& where) {
     if (const ptx::Function* entry = module_.entry(launch.entry); entry && entry->has_body) return entry;
     std::vector<std::string> entries;
@@ -205,43 +252,6 @@ class Resolver {
     return result;
   }
 
-  static uint64_t product(const Dim3& dims) { return uint64_t{dims[0]} * dims[1] * dims[2]; }
-
-  void check_block(const ptx::Function& entry, const Launch& launch, const Dim3& block, const std::string& where) {
-    const base::Place place =
-        !launch.block.empty() && launch.block[0].origin().line ? launch.block[0].origin() : launch.place;
-    const uint64_t threads = product(block);
-    if (threads > kMaxThreadsPerCta)
-      return error(
-          "PLAN0024", place,
-          fmt::format("{}: a block of {} x {} x {} = {} threads", where, block[0], block[1], block[2], threads),
-          fmt::format("a CTA has at most {} threads", kMaxThreadsPerCta));
-    for (const char* directive : {".maxntid", ".reqntid"}) {
-      const std::vector<uint32_t> numbers = entry.directive(directive);
-      if (numbers.empty()) continue;
-      Dim3 declared{1, 1, 1};
-      for (size_t i = 0; i < numbers.size() && i < 3; ++i) declared[i] = numbers[i];
-      const bool exact = std::string_view(directive) == ".reqntid";
-      if (exact ? block == declared : threads <= product(declared)) continue;
-      error("PLAN0029", place,
-            fmt::format("{}: the entry declares `{} {}, {}, {}`, the block is {} x {} x {}", where, directive,
-                        declared[0], declared[1], declared[2], block[0], block[1], block[2]));
-    }
-  }
-
-  void check_cluster(const Launch& launch, const ResolvedLaunch& resolved, const std::string& where) {
-    if (launch.cluster.empty()) return;
-    if (product(resolved.cluster) > kMaxCluster)
-      error("PLAN0024", launch.place, fmt::format("{}: a cluster of {} CTAs", where, product(resolved.cluster)),
-            "a cluster has at most 16 CTAs");
-    for (size_t axis = 0; axis < 3; ++axis) {
-      if (resolved.grid[axis] % resolved.cluster[axis])
-        error("PLAN0024", launch.place,
-              fmt::format("{}: grid.{} = {} is no multiple of cluster.{} = {}", where, kAxes[axis], resolved.grid[axis],
-                          kAxes[axis], resolved.cluster[axis]));
-    }
-  }
-
   void launch(const Launch& launch, size_t number) {
     const std::string where = fmt::format("launch {} (`{}`)", number, launch.entry);
     if (launch.when) {
@@ -265,8 +275,12 @@ class Resolver {
     resolved.cluster = *cluster;
     resolved.shared_bytes = static_cast<uint32_t>(*shared);
     resolved.cooperative = launch.cooperative;
-    check_block(*entry, launch, *block, where);
-    check_cluster(launch, resolved, where);
+    if (launch.cluster.empty()) resolved.cluster = required_cluster(*entry);
+    for (const GeometryFault& fault : geometry_faults(*entry, resolved)) {
+      const std::vector<Expression>& from = fault.of_block ? launch.block : launch.cluster;
+      const base::Place place = !from.empty() && from[0].origin().line ? from[0].origin() : launch.place;
+      error(fault.code, place, fmt::format("{}: {}", where, fault.message), fault.hint);
+    }
     arguments(*entry, launch, resolved, where);
     if (result_.launches.size() == kMaxLaunches)
       return error("PLAN0031", launch.place, fmt::format("{}: more than {} launches in all", where, kMaxLaunches));
@@ -278,6 +292,7 @@ class Resolver {
   struct Slot {
     std::vector<uint8_t>& bytes;
     std::vector<Relocation>& pointers;
+    std::vector<TensorMapUse>& tensor_maps;
     uint32_t offset;
     const ptx::Variable& variable;
     std::string label;  // "the parameter `p0`"
@@ -297,7 +312,7 @@ class Resolver {
       auto form = read_argument(launch.arguments[i], place);
       if (form) {
         argument(*form,
-                 {resolved.parameters, resolved.pointers, layout.offsets[i], entry.parameters[i],
+                 {resolved.parameters, resolved.pointers, resolved.tensor_maps, layout.offsets[i], entry.parameters[i],
                   fmt::format("the parameter `{}`", entry.parameters[i].name), "PLAN0023"},
                  place, what);
       } else {
@@ -333,6 +348,7 @@ class Resolver {
       return;
     }
     if (auto buffer = buffer_named(form.name)) return pointer(form, *buffer, slot, place, what);
+    if (auto map = map_named(form.name)) return tensor_map_use(form, *map, slot, place, what);
     if (auto one = binding_.structs.find(form.name); form.bare && one != binding_.structs.end())
       return structure(one->second, slot, place, what);
     auto scalar = binding_.scalars.find(form.name);
@@ -344,8 +360,30 @@ class Resolver {
         store(slot, scalar->second.bits, isa::bytes_of(*type));
       return;
     }
+    // A map that is wrong has been reported where it stands.
+    for (const TensorMap& map : plan_.tensor_maps)
+      if (map.name == form.name) return;
     if (form.bare && !lookup(form.name)) return unknown(form.name, place, what);
     integer(form, slot, place, what);
+  }
+
+  // By value, as `__grid_constant__ const CUtensorMap` is passed: instructions take its address, at a multiple of 64.
+  void tensor_map_use(const ArgumentForm& form, uint32_t map, const Slot& slot, const base::Place& place,
+                      const std::string& what) {
+    using Map = ResolvedTensorMap;
+    if (!form.bare)
+      return error("PLAN0022", place, fmt::format("{}: a tensor map in an expression", what),
+                   "a tensor map is an argument of its own; an offset belongs to its `buffer`");
+    if (slot.variable.bytes() != Map::kBytes)
+      return error(slot.code, place,
+                   fmt::format("{}: a tensor map for {} of {} bytes", what, slot.label, slot.variable.bytes()),
+                   "it is passed by value: .param .align 64 .b8 NAME[128]");
+    if (slot.variable.alignment() % Map::kAlignment != 0 || slot.offset % Map::kAlignment != 0)
+      return error(
+          slot.code, place,
+          fmt::format("{}: a tensor map for {}, aligned to {} bytes", what, slot.label, slot.variable.alignment()),
+          "a tensor map lies at a multiple of 64: .align 64 .b8 NAME[128]");
+    slot.tensor_maps.push_back({slot.offset, map});
   }
 
   void structure(const Binding::Struct& value, const Slot& slot, const base::Place& place, const std::string& what) {
@@ -432,6 +470,7 @@ class Resolver {
     for (const ResolvedBuffer& buffer : result_.buffers) words.push_back(buffer.name);
     for (const auto& [scalar, value] : binding_.scalars) words.push_back(scalar);
     for (const auto& [structure, value] : binding_.structs) words.push_back(structure);
+    for (const ResolvedTensorMap& map : result_.tensor_maps) words.push_back(map.name);
     const std::string near = base::nearest(name, words);
     std::string hint = near.empty() ? "known here: null" : fmt::format("did you mean `{}`?", near);
     if (near.empty()) {
@@ -513,8 +552,8 @@ class Resolver {
                      fmt::format("{}: a variable of {} bytes takes a buffer", what, variable->bytes()));
       resolved.value.assign(variable->bytes(), 0);
       argument(*form,
-               {resolved.value, resolved.pointers, 0, *variable, fmt::format("the variable `{}`", variable->name),
-                "PLAN0030"},
+               {resolved.value, resolved.pointers, resolved.tensor_maps, 0, *variable,
+                fmt::format("the variable `{}`", variable->name), "PLAN0030"},
                symbol.from_place, what);
     }
     result_.symbols.push_back(std::move(resolved));
@@ -541,32 +580,6 @@ class Resolver {
 base::Result<ResolvedPlan> resolve(const Plan& plan, const ptx::Module& module, const Binding& binding,
                                    std::vector<uint32_t>* which) {
   return Resolver(plan, module, binding).resolve(which);
-}
-
-ParameterLayout layout_of(const ptx::Function& entry) {
-  ParameterLayout layout;
-  uint64_t at = 0;
-  for (const ptx::Variable& parameter : entry.parameters) {
-    const uint64_t alignment = std::max<uint64_t>(parameter.alignment(), 1);
-    at = (at + alignment - 1) / alignment * alignment;
-    layout.offsets.push_back(static_cast<uint32_t>(at));
-    at += parameter.bytes();
-  }
-  layout.bytes = static_cast<uint32_t>(at);
-  return layout;
-}
-
-uint64_t thread_count(const ResolvedPlan& plan) {
-  uint64_t total = 0;
-  for (const ResolvedLaunch& launch : plan.launches) {
-    uint64_t threads = 1;
-    for (const Dim3& dims : {launch.grid, launch.block}) {
-      for (uint32_t d : dims)
-        if (__builtin_mul_overflow(threads, uint64_t{d}, &threads)) return std::numeric_limits<uint64_t>::max();
-    }
-    if (__builtin_add_overflow(total, threads, &total)) return std::numeric_limits<uint64_t>::max();
-  }
-  return total;
 }
 
 }  // namespace ptxlab::launch

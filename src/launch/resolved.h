@@ -25,6 +25,36 @@ struct Relocation {
   friend bool operator==(const Relocation&, const Relocation&) = default;
 };
 
+// What a tensor map is made of, as the driver is asked for it (CUDA driver API, cuTensorMapEncodeTiled): its numbers for
+// types and modes, sizes in elements and innermost first, strides in bytes.
+struct ResolvedTensorMap {
+  enum class Type : uint8_t { u8, u16, u32, s32, u64, s64, f16, f32, f64, bf16, f32_ftz, tf32, tf32_ftz };
+  enum class Interleave : uint8_t { none, bytes16, bytes32 };
+  enum class Swizzle : uint8_t { none, bytes32, bytes64, bytes128 };
+  enum class Promotion : uint8_t { none, bytes64, bytes128, bytes256 };
+  enum class Outside : uint8_t { zero, nan };
+  static constexpr uint32_t kBytes = 128, kAlignment = 64;  // of the map itself
+  static constexpr size_t kMaxRank = 5;
+  std::string name;
+  uint32_t buffer = 0;
+  uint64_t addend = 0;
+  Type type = Type::u8;
+  std::vector<uint64_t> dims, strides;  // strides: one fewer
+  std::vector<uint32_t> box, element_strides;
+  Interleave interleave = Interleave::none;
+  Swizzle swizzle = Swizzle::none;
+  Promotion promotion = Promotion::none;
+  Outside outside = Outside::zero;
+  friend bool operator==(const ResolvedTensorMap&, const ResolvedTensorMap&) = default;
+};
+
+// The 128 bytes of the plan's tensor map go to `offset`, once the buffers' addresses are known.
+struct TensorMapUse {
+  uint32_t offset = 0;
+  uint32_t map = 0;
+  friend bool operator==(const TensorMapUse&, const TensorMapUse&) = default;
+};
+
 using Dim3 = std::array<uint32_t, 3>;
 
 struct ResolvedLaunch {
@@ -36,6 +66,7 @@ struct ResolvedLaunch {
   bool cooperative = false;
   std::vector<uint8_t> parameters;  // the entry's .param space, laid out as the entry declares it
   std::vector<Relocation> pointers;
+  std::vector<TensorMapUse> tensor_maps;  // among the parameter bytes
   friend bool operator==(const ResolvedLaunch&, const ResolvedLaunch&) = default;
 };
 
@@ -48,6 +79,7 @@ struct ResolvedSymbol {
   uint64_t addend = 0, bytes = 0;  // of the buffer
   std::vector<uint8_t> value;      // where no buffer is named
   std::vector<Relocation> pointers;
+  std::vector<TensorMapUse> tensor_maps;  // among `value`
   friend bool operator==(const ResolvedSymbol&, const ResolvedSymbol&) = default;
 };
 
@@ -55,6 +87,7 @@ struct ResolvedPlan {
   std::vector<ResolvedBuffer> buffers;   // the task's arguments in order, then scratch
   std::vector<ResolvedLaunch> launches;  // in stream order
   std::vector<ResolvedSymbol> symbols;
+  std::vector<ResolvedTensorMap> tensor_maps;
   friend bool operator==(const ResolvedPlan&, const ResolvedPlan&) = default;
 };
 

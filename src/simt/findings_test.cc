@@ -371,6 +371,35 @@ TEST(Findings, UnsupportedInstructionsAreAllNamed) {
   EXPECT_EQ(loaded.findings()[1].place.line, 9u);
 }
 
+// An entry may take a tensor map and do nothing with it that the engine lacks.
+TEST(Findings, TensorMapsAreNotExecuted) {
+  Kernel kernel(".visible .entry k(.param .align 64 .b8 map[128])\n{\n  ret;\n}");
+  kernel.launch.parameters.resize(128);
+  kernel.launch.tensor_maps = {{0, 0}};
+  kernel.shape({1, 1, 1}, {1, 1, 1});
+  RunReport report = kernel.run();
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].code, "RUN0001");
+  EXPECT_FALSE(report.supported);
+  EXPECT_FALSE(report.completed);
+  // Nor where one lies in a variable.
+  auto checked = ptx::check(
+      ".version 8.3\n.target sm_90\n.address_size 64\n.visible .const .align 64 .b8 c_map[128];\n"
+      ".visible .entry k()\n{\n  ret;\n}",
+      "test.ptx");
+  auto program = make_simt_engine()->load(checked.module);
+  ASSERT_TRUE(program.ok());
+  launch::ResolvedPlan plan;
+  launch::ResolvedSymbol symbol;
+  symbol.name = "c_map";
+  symbol.value.resize(128);
+  symbol.tensor_maps = {{0, 0}};
+  plan.symbols = {symbol};
+  base::Findings findings = set_symbols(**program, plan, {}, Memory(1));
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].code, "RUN0001");
+}
+
 TEST(Findings, OnlyEntriesThatAreLaunchedNeedHandlers) {
   auto checked = ptx::check(
       ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry other()\n{\n"

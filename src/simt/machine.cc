@@ -303,6 +303,10 @@ bool Machine::prepare() {
          fmt::format("clusters are not executed by this engine: the launch asks for {}", triple(launch_.cluster)));
     report_.supported = false;
   }
+  if (!launch_.tensor_maps.empty()) {
+    fail("RUN0001", "tensor maps are not executed by this engine");
+    report_.supported = false;
+  }
   uint64_t shared = uint64_t{image_.static_shared} + launch_.shared_bytes;
   auto limit = static_cast<uint64_t>(isa::limits_of(image_.module->target).shared_bytes_cta);
   if (shared > limit)

@@ -146,6 +146,15 @@ base::Findings set_symbols(Program& program, const launch::ResolvedPlan& plan, s
                            const Memory& memory) {
   base::Findings findings;
   for (const launch::ResolvedSymbol& symbol : plan.symbols) {
+    if (!symbol.tensor_maps.empty()) {
+      findings.push_back({"RUN0001",
+                          base::Severity::error,
+                          {},
+                          fmt::format("tensor maps are not executed by this engine: symbol `{}`", symbol.name),
+                          "",
+                          {}});
+      continue;
+    }
     std::vector<uint8_t> value = symbol.value;
     if (symbol.buffer != launch::ResolvedSymbol::kNoBuffer) {
       const Bytes& data = memory.allocation(buffers[symbol.buffer]).data;

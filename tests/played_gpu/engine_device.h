@@ -39,6 +39,10 @@ class EngineDevice : public gpu::Device {
   gpu::Trouble read(gpu::Address at, std::span<char> into) override;
   gpu::Trouble launch(gpu::Arm slot, const launch::ResolvedLaunch& launch,
                       std::span<const uint8_t> parameters) override;
+  gpu::LaunchLimits limits(gpu::Arm, const launch::ResolvedLaunch&) override { return {}; }
+  gpu::Trouble encode(const launch::ResolvedTensorMap&, gpu::Address, gpu::TensorMapBytes&) override {
+    return "CUDA_ERROR_NOT_SUPPORTED: the engine executes no tensor maps";
+  }
   gpu::Trouble wait() override { return fault_; }
   gpu::Trouble mark(Mark mark) override;
   double microseconds() override { return marks_[1] - marks_[0]; }

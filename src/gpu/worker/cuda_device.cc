@@ -13,9 +13,12 @@
 namespace ptxlab::gpu {
 namespace {
 
-constexpr int kMaxDynamicShared = 8, kNonPortableCluster = 14;  // CUfunction_attribute
-constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;          // CUjit_option
-constexpr unsigned kHostMapped = 2;                             // CU_MEMHOSTALLOC_DEVICEMAP
+constexpr int kThreadsMost = 0, kStaticShared = 1, kMaxDynamicShared = 8,
+              kNonPortableCluster = 14;                 // CUfunction_attribute
+constexpr uint64_t kPortableCluster = 8;                // CTAs; beyond it a function must be allowed to
+constexpr uint32_t kUsualShared = 48 << 10;             // bytes that a CTA may have without being asked for
+constexpr int kJitErrorLog = 5, kJitErrorLogBytes = 6;  // CUjit_option
+constexpr unsigned kHostMapped = 2;                     // CU_MEMHOSTALLOC_DEVICEMAP
 // A host that needs longer to queue its launches is too busy to measure anything.
 constexpr uint64_t kHoldNanoseconds = 500'000'000;
 constexpr unsigned kDigestThreads = 256;
@@ -123,6 +126,40 @@ class CudaDevice : public Device {
   Trouble launch(Arm slot, const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) override {
     return this->launch(modules_.at(static_cast<size_t>(slot)), launch, parameters);
   }
+  LaunchLimits limits(Arm slot, const launch::ResolvedLaunch& launch) override {
+    LaunchLimits most;
+    most.shared = static_cast<uint64_t>(attribute(kAttributeSharedMost));
+    Module::Function* function = nullptr;
+    if (find(modules_.at(static_cast<size_t>(slot)), launch.entry, function)) return most;
+    most.shared_static = static_cast<uint64_t>(fact(*function, kStaticShared));
+    most.threads = static_cast<uint32_t>(fact(*function, kThreadsMost));
+    int count = 0;
+    const auto threads = static_cast<int>(launch.block[0] * launch.block[1] * launch.block[2]);
+    if (driver_.resident_ctas && driver_.resident_ctas(&count, function->handle, threads, launch.shared_bytes) == 0)
+      most.resident = static_cast<uint64_t>(count) * static_cast<uint64_t>(attribute(kAttributeSms));
+    const Config asked(launch);
+    if (driver_.resident_clusters && ctas_of_cluster(launch) > 1 &&
+        driver_.resident_clusters(&count, function->handle, &asked.config) == 0)
+      most.clusters = static_cast<uint64_t>(count);
+    return most;
+  }
+  Trouble encode(const launch::ResolvedTensorMap& map, Address at, TensorMapBytes& into) override {
+    using Map = launch::ResolvedTensorMap;
+    if (!driver_.encode_tiled)
+      return "this driver is too old for tensor maps: its library lacks cuTensorMapEncodeTiled (CUDA 12.0)";
+    if (attribute(kAttributeMajor) < 9)
+      return "this GPU has no tensor maps: they came with sm_90, it is sm_" +
+             std::to_string(attribute(kAttributeMajor) * 10 + attribute(kAttributeMinor));
+    alignas(Map::kAlignment) TensorMapBytes bytes{};
+    std::array<uint64_t, Map::kMaxRank> strides{};  // with one dimension there is none, and yet a place is wanted
+    std::copy(map.strides.begin(), map.strides.end(), strides.begin());
+    auto why = driver_.said(driver_.encode_tiled(
+        bytes.data(), static_cast<int>(map.type), static_cast<uint32_t>(map.dims.size()), reinterpret_cast<void*>(at),
+        map.dims.data(), strides.data(), map.box.data(), map.element_strides.data(), static_cast<int>(map.interleave),
+        static_cast<int>(map.swizzle), static_cast<int>(map.promotion), static_cast<int>(map.outside)));
+    into = bytes;
+    return why;
+  }
   Trouble wait() override { return driver_.said(driver_.synchronise()); }
 
   Trouble mark(Mark mark) override {
@@ -190,7 +227,7 @@ class CudaDevice : public Device {
     Handle handle = nullptr;
     struct Function {
       Handle handle = nullptr;
-      uint32_t shared = 48 << 10;  // dynamic shared memory that it may have by now
+      uint32_t shared = 0;  // dynamic shared memory that it may have by now
     };
     std::map<std::string, Function, std::less<>> functions;
   };
@@ -223,8 +260,47 @@ class CudaDevice : public Device {
     function = &at->second;
     if (!isnew) return std::nullopt;
     auto why = driver_.said(driver_.module_function(&function->handle, module.handle, entry.c_str()));
-    if (why) module.functions.erase(at);
-    return why;
+    if (why) {
+      module.functions.erase(at);
+      return why;
+    }
+    const auto taken = static_cast<uint32_t>(fact(*function, kStaticShared));
+    function->shared = kUsualShared - std::min(taken, kUsualShared);
+    return std::nullopt;
+  }
+  int fact(const Module::Function& function, int which) const {
+    int value = 0;
+    if (!driver_.function_fact || driver_.function_fact(&value, which, function.handle) != 0) return 0;
+    return value;
+  }
+
+  // What the driver is asked for besides the parameters. Points into itself.
+  struct Config {
+    std::array<LaunchAttribute, 2> attributes;
+    LaunchConfig config{};
+    explicit Config(const launch::ResolvedLaunch& launch) {
+      config.attributes = attributes.data();
+      for (size_t i = 0; i < 3; ++i) {
+        config.grid[i] = launch.grid[i];
+        config.block[i] = launch.block[i];
+      }
+      config.shared_bytes = launch.shared_bytes;
+      if (ctas_of_cluster(launch) > 1) {
+        auto& one = attributes.at(config.attribute_count++);
+        one.id = LaunchAttribute::kClusterDimension;
+        for (size_t i = 0; i < 3; ++i) one.value.cluster[i] = launch.cluster[i];
+      }
+      if (launch.cooperative) {
+        auto& one = attributes.at(config.attribute_count++);
+        one.id = LaunchAttribute::kCooperative;
+        one.value.cooperative = 1;
+      }
+    }
+    Config(const Config&) = delete;
+    Config& operator=(const Config&) = delete;
+  };
+  static uint64_t ctas_of_cluster(const launch::ResolvedLaunch& launch) {
+    return uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
   }
 
   Trouble launch(Module& module, const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) {
@@ -236,31 +312,14 @@ class CudaDevice : public Device {
       if (why) return why;
       function->shared = launch.shared_bytes;
     }
-    std::array<LaunchAttribute, 2> attributes;
-    LaunchConfig config{};
-    config.attributes = attributes.data();
-    for (size_t i = 0; i < 3; ++i) {
-      config.grid[i] = launch.grid[i];
-      config.block[i] = launch.block[i];
-    }
-    config.shared_bytes = launch.shared_bytes;
-    uint64_t cluster = uint64_t{launch.cluster[0]} * launch.cluster[1] * launch.cluster[2];
-    if (cluster > 1) {
-      if (cluster > 8) driver_.function_attribute(function->handle, kNonPortableCluster, 1);
-      auto& one = attributes.at(config.attribute_count++);
-      one.id = LaunchAttribute::kClusterDimension;
-      for (size_t i = 0; i < 3; ++i) one.value.cluster[i] = launch.cluster[i];
-    }
-    if (launch.cooperative) {
-      auto& one = attributes.at(config.attribute_count++);
-      one.id = LaunchAttribute::kCooperative;
-      one.value.cooperative = 1;
-    }
+    if (ctas_of_cluster(launch) > kPortableCluster)
+      driver_.function_attribute(function->handle, kNonPortableCluster, 1);
+    const Config asked(launch);
     // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END: the parameters as one block of bytes.
     size_t bytes = parameters.size();
     void* extra[] = {reinterpret_cast<void*>(1), const_cast<uint8_t*>(parameters.data()), reinterpret_cast<void*>(2),
                      &bytes, nullptr};
-    return driver_.said(driver_.launch(&config, function->handle, nullptr, bytes ? extra : nullptr));
+    return driver_.said(driver_.launch(&asked.config, function->handle, nullptr, bytes ? extra : nullptr));
   }
 
   // The worker's own kernels, compiled by the driver when the first is wanted, and what they write to.

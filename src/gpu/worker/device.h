@@ -23,6 +23,16 @@ struct ClockReading {
   uint64_t cycles = 0, nanoseconds = 0, sm = 0;
 };
 
+using TensorMapBytes = std::array<uint8_t, launch::ResolvedTensorMap::kBytes>;
+
+// What machine and code say about a launch; 0: not known.
+struct LaunchLimits {
+  uint64_t shared = 0, shared_static = 0;  // bytes: what a CTA may have in all, what the code takes by itself
+  uint32_t threads = 0;                    // that a CTA may have with the registers of the code
+  uint64_t resident = 0;                   // CTAs of this launch at a time, on the whole GPU
+  std::optional<uint64_t> clusters;        // of this launch at a time, on the whole GPU
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -41,6 +51,10 @@ class Device {
   virtual Trouble read(Address at, std::span<char> into) = 0;  // waits
   // Queues one launch of a loaded module; `parameters` are the entry's, addresses included.
   virtual Trouble launch(Arm slot, const launch::ResolvedLaunch& launch, std::span<const uint8_t> parameters) = 0;
+  // For words about a launch that was refused.
+  virtual LaunchLimits limits(Arm slot, const launch::ResolvedLaunch& launch) = 0;
+  // The bytes of a tensor map over memory from `at` on.
+  virtual Trouble encode(const launch::ResolvedTensorMap& map, Address at, TensorMapBytes& into) = 0;
   virtual Trouble wait() = 0;  // until all that was queued has ended
 
   // --- the stopwatch ---------------------------------------------------------------------------------------------------

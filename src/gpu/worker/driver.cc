@@ -43,6 +43,12 @@ Trouble Driver::open() {
   find(event_create, "cuEventCreate");
   find(event_record, "cuEventRecord");
   find(event_elapsed, "cuEventElapsedTime");
+  const std::string needed = missing;
+  find(encode_tiled, "cuTensorMapEncodeTiled");
+  find(function_fact, "cuFuncGetAttribute");
+  find(resident_ctas, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  find(resident_clusters, "cuOccupancyMaxActiveClusters");
+  missing = needed;
   if (!missing.empty()) return "the driver is too old: its library lacks " + missing;
   return std::nullopt;
 }

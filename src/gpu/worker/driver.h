@@ -2,6 +2,7 @@
 // few types and constants of the driver API that it needs are declared here (CUDA driver API reference; the ABI is stable).
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -37,6 +38,7 @@ enum DeviceAttribute : int {  // CUdevice_attribute
   kAttributeL2Bytes = 38,
   kAttributeMajor = 75,
   kAttributeMinor = 76,
+  kAttributeSharedMost = 97,  // bytes a CTA may ask for
 };
 
 // The functions by their versioned names.
@@ -73,6 +75,13 @@ struct Driver {
   Status (*event_create)(Handle*, unsigned) = nullptr;
   Status (*event_record)(Handle, Handle) = nullptr;
   Status (*event_elapsed)(float*, Handle, Handle) = nullptr;
+
+  // Null in older drivers.
+  Status (*encode_tiled)(void*, int, uint32_t, void*, const uint64_t*, const uint64_t*, const uint32_t*,
+                         const uint32_t*, int, int, int, int) = nullptr;
+  Status (*function_fact)(int*, int, Handle) = nullptr;
+  Status (*resident_ctas)(int*, Handle, int, size_t) = nullptr;
+  Status (*resident_clusters)(int*, Handle, const LaunchConfig*) = nullptr;
 
   Trouble open();                     // nothing, or what is missing
   Trouble said(Status status) const;  // "CUDA_ERROR_OUT_OF_MEMORY: out of memory"

@@ -45,11 +45,13 @@ class Session {
     }
     if (auto why = arena_.take(bytes_, job_.poison, begin_)) return ended(Done::End::out_of_memory, *why);
     for (uint64_t place : places_) starts_.push_back(begin_ + place);
+    if (auto why = encode_maps(device_, job_.plan, starts_, maps_)) return ended(Done::End::trouble, *why);
     if (auto why = prepare()) return ended(Done::End::trouble, *why);
     device_.mark(Device::Mark::begin);
     for (uint32_t n = 0; n < job_.launches; ++n) {
       uint32_t failed = 0;
-      if (auto why = queue_launches(device_, Arm::a, placed(), failed)) return ended(Done::End::faulted, *why, failed);
+      if (auto why = n > 0 ? zero_scratch() : std::nullopt) return ended(Done::End::trouble, *why);
+      if (auto why = queue_launches(device_, Arm::a, placed(), failed)) return refused(*why, failed);
     }
     device_.mark(Device::Mark::end);
     if (auto why = device_.wait())
@@ -64,7 +66,13 @@ class Session {
   static constexpr uint32_t kUnknown = UINT32_MAX;            // faults come late: several launches were queued
   static constexpr uint64_t kInOnePiece = uint64_t{4} << 20;  // so much goes over and comes back as one
 
-  PlacedPlan placed() const { return {job_.plan, starts_}; }
+  PlacedPlan placed() const { return {job_.plan, starts_, maps_}; }
+
+  // What a launch is answered with may be the fault of one before it, which the device then repeats.
+  Done refused(const std::string& why, uint32_t launch) {
+    if (auto fault = device_.wait()) return ended(Done::End::faulted, *fault, kUnknown);
+    return ended(Done::End::unlaunched, why, launch);
+  }
 
   Trouble prepare() {
     const bool one_piece = bytes_ <= kInOnePiece;
@@ -87,6 +95,16 @@ class Session {
       if (auto why = device_.write(begin_, image)) return why;
     }
     return fill_variables(device_, Arm::a, placed());
+  }
+
+  // Zeroed scratch is zero whenever the plan begins.
+  Trouble zero_scratch() {
+    for (size_t i = 0; i < job_.plan.buffers.size(); ++i) {
+      const auto& buffer = job_.plan.buffers[i];
+      if (buffer.role != ResolvedBuffer::Role::scratch || buffer.init != ResolvedBuffer::Init::zero) continue;
+      if (auto why = device_.fill(starts_[i], 0, buffer.bytes)) return why;
+    }
+    return std::nullopt;
   }
 
   // Buffers with their guards come back whole: the ends of what is rounded up belong to the guard behind.
@@ -132,6 +150,7 @@ class Session {
   Address begin_ = 0;
   std::vector<uint64_t> places_;  // of buffers, from the beginning
   std::vector<Address> starts_;
+  std::vector<TensorMapBytes> maps_;
 };
 
 }  // namespace

@@ -143,7 +143,11 @@ Trouble Stage::prepare(Arm arm, uint32_t set, uint8_t variant, uint8_t poison) {
     Address to = shared_at(set, change.buffer) + change.offset;
     if (auto why = device_.copy(to, changed_.at(variant), change.bytes.size())) return why;
   }
-  return fill_variables(device_, arm, {side(arm).plan, at(arm, set)});
+  auto& maps = sets_.at(set).maps.at(static_cast<size_t>(arm));
+  if (maps.size() != side(arm).plan.tensor_maps.size()) {
+    if (auto why = encode_maps(device_, side(arm).plan, at(arm, set), maps)) return why;
+  }
+  return fill_variables(device_, arm, placed(arm, set));
 }
 
 Trouble Stage::execute(Arm arm, uint32_t set, uint32_t& failed) {
@@ -152,7 +156,7 @@ Trouble Stage::execute(Arm arm, uint32_t set, uint32_t& failed) {
     if (plan.buffers[i].init != ResolvedBuffer::Init::zero || plan.buffers[i].bytes == 0) continue;
     if (auto why = device_.fill(at(arm, set)[i], 0, plan.buffers[i].bytes)) return why;
   }
-  return queue_launches(device_, arm, {plan, at(arm, set)}, failed);
+  return queue_launches(device_, arm, placed(arm, set), failed);
 }
 
 // Words are numbered through all buffers: two that change places are not the same.

@@ -56,9 +56,13 @@ class Stage {
 
  private:
   struct Set {
-    std::array<std::vector<Address>, kArms> at;  // by buffer of the arm's plan
+    std::array<std::vector<Address>, kArms> at;           // by buffer of the arm's plan
+    std::array<std::vector<TensorMapBytes>, kArms> maps;  // by tensor map of the arm's plan, once it was prepared
   };
   const std::vector<Address>& at(Arm arm, uint32_t set) const { return sets_.at(set).at.at(static_cast<size_t>(arm)); }
+  PlacedPlan placed(Arm arm, uint32_t set) const {
+    return {side(arm).plan, at(arm, set), sets_.at(set).maps.at(static_cast<size_t>(arm))};
+  }
   uint64_t scratch_bytes(Arm arm, uint64_t guard) const;
   Trouble restore(uint32_t set, size_t buffer);
 
