@@ -215,8 +215,7 @@ std::string why_none_is_better(const Optimised& result) {
     return "Every right candidate has your kernel's own machine code; your kernel stays the answer.";
   }
   if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
-    return "No candidate could be estimated (that needs ptxas), so none is called better; your kernel stays the "
-           "answer.";
+    return "No candidate could be estimated, so none is called better; your kernel stays the answer.";
   }
   auto fastest = std::max_element(result.ranking.begin(), result.ranking.end(), [&](size_t a, size_t b) {
     return result.attempts[a].verdict.estimated_speedup.value_or(0) <

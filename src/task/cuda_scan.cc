@@ -60,6 +60,9 @@ class Scanner {
           calls++ < kMaxAllocations)
         allocation(i);
       if (tokens_[i].is("<<<") && scan_.launches.size() < kMaxLaunches) launch(i);
+      if (any_of(tokens_[i].spelling, {"cudaLaunchCooperativeKernel", "cudaLaunchKernel"}) && at(i + 1, "(") &&
+          scan_.launches.size() < kMaxLaunches)
+        launch_by_call(i);
     }
     return std::move(scan_);
   }
@@ -328,6 +331,10 @@ class Scanner {
       const size_t close = closing(open);
       if (close == kNone) return;
       for (auto [from, to] : split(open + 1, close)) parts.push_back(joined(tokens_, from, to));
+      // dim3 block(16, 16), grid(a, b);
+      const bool more = at(close + 1, ",") && close + 3 < tokens_.size() && tokens_[close + 2].word() &&
+                        any_of(tokens_[close + 3].spelling, {"(", "{", "="});
+      if (more) dim3(close + 2);
     } else {
       const size_t end = find(open, {";"});
       parts.push_back(joined(tokens_, open, end));
@@ -431,6 +438,45 @@ class Scanner {
         for (auto [from, to] : split(end + 2, close)) launch.arguments.push_back(joined(tokens_, from, to));
     }
     launch.in_loop = in_loop(mark);
+    scan_.launches.push_back(std::move(launch));
+  }
+
+  // cudaLaunchCooperativeKernel((void*)kernel, grid, block, args, shared, stream)
+  void launch_by_call(size_t i) {
+    const size_t close = closing(i + 1);
+    if (close == kNone) return;
+    const auto parts = split(i + 2, close);
+    if (parts.size() < 4) return;
+    CudaLaunch launch;
+    launch.line = tokens_[i].line;
+    launch.token = i;
+    launch.cooperative = tokens_[i].is("cudaLaunchCooperativeKernel");
+    size_t name = parts[0].first;  // behind casts and &
+    for (size_t k = name; k < parts[0].second; ++k)
+      if (tokens_[k].word() && !any_of(tokens_[k].spelling, {"void", "const"})) {
+        name = k;
+        if (at(k + 1, "<") || k + 1 == parts[0].second) break;
+      }
+    launch.kernel = tokens_[name].spelling;
+    if (at(name + 1, "<") && parts[0].second > name + 2)
+      for (auto [from, to] : split(name + 2, parts[0].second - 1))
+        launch.template_arguments.push_back(joined(tokens_, from, to));
+    launch.grid = dims(parts[1].first, parts[1].second);
+    launch.block = dims(parts[2].first, parts[2].second);
+    if (parts.size() > 4) launch.shared = joined(tokens_, parts[4].first, parts[4].second);
+    if (launch.shared == "0") launch.shared.clear();
+    // void* args[] = {&a, &b};
+    for (size_t k = 0; k + 5 < i; ++k) {
+      if (tokens_[k].spelling != tokens_[parts[3].first].spelling || !at(k + 1, "[") || !at(k + 2, "]") ||
+          !at(k + 3, "=") || !at(k + 4, "{") || closing(k + 4) == kNone)
+        continue;
+      launch.arguments.clear();
+      for (auto [from, to] : split(k + 5, closing(k + 4))) {
+        while (from < to && any_of(tokens_[from].spelling, {"&", "(", ")", "void", "*"})) ++from;
+        launch.arguments.push_back(joined(tokens_, from, to));
+      }
+    }
+    launch.in_loop = in_loop(i);
     scan_.launches.push_back(std::move(launch));
   }
 

@@ -41,6 +41,7 @@ struct CudaLaunch {
   uint32_t line = 0;
   size_t token = 0;      // of its <<<, in tokenize_cuda's order
   bool in_loop = false;  // stands in a for or while of the host
+  bool cooperative = false;
 };
 
 struct CudaScan {

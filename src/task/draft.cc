@@ -209,6 +209,7 @@ void Drafter::add(const CudaLaunch& launch) {
   bind_template(kernel, launch);
   DraftLaunch result;
   result.entry = kernel.name;
+  result.cooperative = launch.cooperative;
   if (compiled_ && !compiled_->entry(kernel.name) && compiled_->entry(exact_)) {
     result.entry = exact_;
     for (const DraftLaunch& other : launches_)

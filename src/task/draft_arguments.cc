@@ -150,6 +150,8 @@ std::string Drafter::argument(const CudaKernel& kernel, size_t i, const CudaLaun
     return name;
   }
   std::string name = parameter.name.empty() ? fmt::format("arg{}", i) : parameter.name;
+  if (parameter.type == "cudaTextureObject_t" || parameter.type == "cudaSurfaceObject_t")
+    open(fmt::format("`{}` is a texture or surface: neither tasks nor the engine know them yet", name));
   const std::string type = scalar_type(kernel, i);
   if (type.empty() && declared_.structs.count(parameter.type)) return structure(parameter, name);
   if (mentions_loop(host))

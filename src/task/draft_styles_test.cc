@@ -245,6 +245,67 @@ void go(const float* q, float* o, int batch, int head, int len) {
   EXPECT_TRUE(d.opens("are one template: where they are alternatives, keep the one you mean"));
 }
 
+TEST(DraftStyles, SizesThatDivide) {
+  const Drafted d = drafted(R"(
+__global__ void gemm16(const half* a, const half* b, float* c, int M, int N, int K) { c[0] = K; }
+void go(const half* a, const half* b, float* c, int M, int N, int K) {
+  gemm16<<<dim3(N / 16, M / 64), 32>>>(a, b, c, M, N, K);
+})");
+  EXPECT_TRUE(has(d.draft.task, "where = [\"M % 64 == 0\", \"N % 16 == 0\"]")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "{ M = 64, N = 16, K = 1 }")) << d.draft.task;
+  EXPECT_TRUE(has(d.draft.task, "{ M = 64, N = 48, K = 3 }")) << d.draft.task;
+}
+
+// Matrices go in and out by instructions of their own.
+TEST(PtxUses, MatricesAndAsynchronousCopies) {
+  const std::string ptx = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry k(.param .u64 a, .param .u64 c, .param .u64 x)
+{
+  .reg .b64 %d<9>;
+  .reg .b32 %r<9>;
+  .reg .f32 %f<9>;
+  .shared .align 16 .b8 room[64];
+  ld.param.u64 %d1, [a];
+  ld.param.u64 %d2, [c];
+  ld.param.u64 %d3, [x];
+  wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], 16;
+  wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d2], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, 16;
+  mov.u32 %r1, room;
+  cp.async.ca.shared.global [%r1], [%d3], 16;
+  ret;
+}
+)";
+  const ptx::Checked checked = ptx::check(ptx, "k.ptx");
+  ASSERT_TRUE(checked.ok()) << base::render(checked.findings, ptx);
+  const auto uses = uses_of_parameters(checked.module.functions[0]);
+  EXPECT_TRUE(uses[0].read && !uses[0].written);
+  EXPECT_TRUE(uses[1].written && !uses[1].read);
+  EXPECT_TRUE(uses[2].read && !uses[2].written);
+  EXPECT_EQ(uses[0].element, isa::Type::f16);
+  EXPECT_EQ(uses[1].element, isa::Type::f32);
+}
+
+TEST(DraftStyles, LaunchesByCallAndSeveralDim3) {
+  const Drafted d = drafted(R"(
+__global__ void dot(const float* a, float* partial, float* result, int n) { partial[0] = a[0]; result[0] = n; }
+__global__ void blur(float* out, int w, int h) { out[0] = w; }
+void run(const float* a, float* partial, float* result, int n, int w, int h) {
+  void* args[] = {&a, &partial, &result, &n};
+  cudaLaunchCooperativeKernel((void*)dot, 8, 256, args, 1024, 0);
+  dim3 b(16, 16), g((w + 15) / 16, (h + 15) / 16);
+  blur<<<g, b>>>(result, w, h);
+})");
+  EXPECT_TRUE(has(d.draft.plan,
+                  "entry = \"dot\"\ngrid = [\"8\"]\nblock = [\"256\"]\nshared = \"1024\"\ncooperative = true\n"
+                  "args = [\"a\", \"partial\", \"result\", \"n\"]"))
+      << d.draft.plan;
+  EXPECT_TRUE(has(d.draft.plan,
+                  "grid = [\"ceildiv(w, 16)\", \"ceildiv(h, 16)\"]\nblock = [\"16\", \"16\"]\nargs = [\"result\", "))
+      << d.draft.plan;
+}
+
 TEST(DraftStyles, ArraysOfStructs) {
   const Drafted d = drafted(R"(
 typedef struct { half d; uint8_t qs[16]; } block_q4_0;

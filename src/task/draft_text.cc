@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <numeric>
+
 namespace ptxlab::task {
 namespace {
 
@@ -11,8 +14,32 @@ std::string quoted_list(const std::vector<std::string>& words) {
   return text;
 }
 
+// A grid of n / 16 CTAs drops what is left over: such sizes divide.
+std::map<std::string, long long> divisors_of(const DraftParts& parts) {
+  std::map<std::string, long long> divisors;
+  for (const DraftLaunch& launch : parts.launches) {
+    for (const std::string& dim : launch.grid) {
+      const size_t slash = dim.find(" / ");
+      if (slash == std::string::npos) continue;
+      const std::string name = dim.substr(0, slash), number = dim.substr(slash + 3);
+      const bool digits = !number.empty() && number.size() < 6 &&
+                          std::all_of(number.begin(), number.end(), [](char c) { return c >= '0' && c <= '9'; });
+      if (!digits || std::find(parts.params.begin(), parts.params.end(), name) == parts.params.end()) continue;
+      const long long divisor = std::max(1LL, std::stoll(number));
+      auto [at, fresh] = divisors.try_emplace(name, divisor);
+      if (!fresh) at->second = std::lcm(at->second, divisor);
+    }
+  }
+  return divisors;
+}
+
+long long rounded_up(long long size, const std::string& name, const std::map<std::string, long long>& divisors) {
+  const auto at = divisors.find(name);
+  return at == divisors.end() ? size : (size + at->second - 1) / at->second * at->second;
+}
+
 // Sizes that bring out edges, for one param at a time, the others small.
-std::vector<std::string> emulate_sizes(const DraftParts& parts) {
+std::vector<std::string> emulate_sizes(const DraftParts& parts, const std::map<std::string, long long>& divisors) {
   static const std::vector<int> kMany{1, 31, 33, 255, 256, 257, 1009, 4099}, kFew{1, 33, 257};
   const std::vector<int>& edges = parts.params.size() > 2 ? kFew : kMany;
   std::vector<std::string> sizes;
@@ -22,8 +49,10 @@ std::vector<std::string> emulate_sizes(const DraftParts& parts) {
       if (parts.params.size() > 1 && !parts.inner.count(varied) && (edge == 31 || edge > 33)) continue;
       std::string text;
       for (const std::string& name : parts.params)
-        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, name == varied ? edge : 3);
-      sizes.push_back("{ " + text + " }");
+        text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name,
+                            rounded_up(name == varied ? edge : 3, name, divisors));
+      text = "{ " + text + " }";
+      if (std::find(sizes.begin(), sizes.end(), text) == sizes.end()) sizes.push_back(std::move(text));
     }
   }
   if (sizes.empty()) sizes.emplace_back("{}");
@@ -124,17 +153,23 @@ std::string task_text(const DraftParts& parts) {
   std::string text =
       fmt::format("# A draft, made from {}. Lines with `# ?` could not be known: settle them, then run again.\n",
                   parts.file.filename().string());
-  text += fmt::format("schema = \"ptxlab.task/1\"\nparams = [{}]\n{}arg = [\n", quoted_list(parts.params),
-                      allowed(parts.compiled));
+  const std::map<std::string, long long> divisors = divisors_of(parts);
+  std::vector<std::string> where;
+  for (const auto& [name, divisor] : divisors) where.push_back(fmt::format("{} % {} == 0", name, divisor));
+  text += fmt::format(
+      "schema = \"ptxlab.task/1\"\nparams = [{}]\n{}{}arg = [\n", quoted_list(parts.params),
+      where.empty() ? ""
+                    : fmt::format("where = [{}]  # the grid leaves out what does not divide\n", quoted_list(where)),
+      allowed(parts.compiled));
   for (const DraftArgument& argument : parts.arguments) text += argument_text(argument);
   text += "]\n\n[sizes]\nemulate = [\n";
-  for (const std::string& size : emulate_sizes(parts)) text += fmt::format("  {},\n", size);
+  for (const std::string& size : emulate_sizes(parts, divisors)) text += fmt::format("  {},\n", size);
   std::string time;
   for (const std::string& name : parts.params) {
     const auto known = parts.sizes.find(name);
     const long long guess = parts.params.size() > 1 ? 4096 : 1 << 20;
-    time +=
-        fmt::format("{}{} = {}", time.empty() ? "" : ", ", name, known != parts.sizes.end() ? known->second : guess);
+    time += fmt::format("{}{} = {}", time.empty() ? "" : ", ", name,
+                        rounded_up(known != parts.sizes.end() ? known->second : guess, name, divisors));
   }
   text += fmt::format("]\ntime = [{{ {} }}]  # ? the sizes that matter to you\n", time);
   if (!parts.instantiate.empty()) {
@@ -178,6 +213,7 @@ std::string plan_text(const DraftParts& parts) {
       text += launch.loops.size() == 1 ? fmt::format("for = {}\n", loops) : fmt::format("for = [{}]\n", loops);
     }
     if (!launch.shared.empty()) text += fmt::format("shared = \"{}\"\n", launch.shared);
+    if (launch.cooperative) text += "cooperative = true\n";
     text += fmt::format("args = [{}]\n", quoted_list(launch.arguments));
   }
   return text;

@@ -31,6 +31,7 @@ struct DraftLaunch {
   std::string entry;
   std::vector<std::string> grid, block;
   std::string shared;
+  bool cooperative = false;
   std::vector<std::pair<std::string, std::string>> loops;
   std::vector<std::string> arguments;
   std::vector<std::string> remarks;

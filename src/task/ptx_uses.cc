@@ -104,10 +104,13 @@ class Uses {
       for (uint32_t parameter : of(in.operands[1]).based)
         if (sources_of_constant(in.operands[2])) uses_[parameter].null_checked = true;
     }
-    const bool load = opcode == "ld" || opcode == "ldu", store = opcode == "st";
+    const bool matrix = opcode == "wmma" && in.words.size() > 1;
+    const bool copy = opcode == "cp" && memory_space(in, ".async") && !memory_space(in, ".bulk");  // to shared memory
+    const bool load = opcode == "ld" || opcode == "ldu" || copy || (matrix && in.words[1] == ".load");
+    const bool store = opcode == "st" || (matrix && in.words[1] == ".store");
     const bool atomic = opcode == "atom" || opcode == "red";
     if (!load && !store && !atomic) return;
-    if (memory_space(in, ".param") || memory_space(in, ".shared") || memory_space(in, ".local")) return;
+    if (memory_space(in, ".param") || (memory_space(in, ".shared") && !copy) || memory_space(in, ".local")) return;
     const size_t address = opcode == "atom" || load ? 1 : 0;
     if (address >= in.operands.size()) return;
     const Source source = of(in.operands[address]);
