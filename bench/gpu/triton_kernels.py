@@ -3,7 +3,7 @@
 divide by 16 (which lets it load 16 bytes at a time). Exported, the variants of a task are one PTX module with one plan that picks by
 `when`, so that ptxlab judges and times what Triton would have run.
 
-usage: triton_kernels.py check [NAME...]            against PyTorch, on this GPU
+usage: triton_kernels.py check [--cpu] [NAME...]    against PyTorch, on this GPU; --cpu: by Triton's interpreter, at the check sizes
        triton_kernels.py time [NAME...]             medians at the timed sizes, on this GPU
        triton_kernels.py export --to DIR [NAME...]  PTX, plan and cubins by variant; needs neither GPU nor PyTorch
   --target 90  the compute capability to export for (90: sm_90a)
@@ -16,6 +16,8 @@ import re
 import sys
 
 os.environ.setdefault("TRITON_DISABLE_LINE_INFO", "1")
+if "--cpu" in sys.argv:
+    os.environ["TRITON_INTERPRET"] = "1"
 import triton
 import triton.language as tl
 
@@ -414,16 +416,17 @@ def launch(kernel, size, tensors):
     return lambda: variant.kernel[grid](**arguments, **variant.constants, num_warps=variant.warps, num_stages=variant.stages)
 
 
-def check(kernels):
+def check(kernels, cpu):
     import torch
     bad = 0
     for kernel in kernels:
         work = kernel.work
-        for size in [work.check, work.timed[-1]]:
-            tensors = work.inputs(torch, size, 1)
+        for size in [work.check] if cpu else [work.check, work.timed[-1]]:
+            tensors = work.inputs(torch, size, 1, "cpu" if cpu else "cuda")
             right = work.right(torch, size, tensors)
             launch(kernel, size, tensors)()
-            torch.cuda.synchronize()
+            if not cpu:
+                torch.cuda.synchronize()
             worst = []
             for output, expected in right.items():
                 rtol, atol = workloads.tolerance(torch, expected.dtype)
@@ -460,13 +463,14 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--to", type=pathlib.Path)
     parser.add_argument("--target", type=int, default=90)
+    parser.add_argument("--cpu", action="store_true")
     arguments = parser.parse_intermixed_args()
     kernels = chosen(arguments.names)
     if arguments.what == "export":
         if not arguments.to:
             parser.error("export wants --to DIR")
         return export(kernels, arguments.to, arguments.target)
-    return check(kernels) if arguments.what == "check" else times(kernels)
+    return check(kernels, arguments.cpu) if arguments.what == "check" else times(kernels)
 
 
 if __name__ == "__main__":
