@@ -189,6 +189,20 @@ std::string Drafter::scalar_type(const CudaKernel& kernel, size_t i) const {
   return std::string(isa::name_of(entry->parameters[i].type));
 }
 
+namespace {
+
+// Cooperative groups find their workspace in %envreg1 and %envreg2.
+bool waits_for_the_grid(const ptx::Function& entry) {
+  for (const ptx::Statement& statement : entry.body)
+    if (const ptx::Instruction* instruction = statement.instruction())
+      for (const ptx::Operand& operand : instruction->operands)
+        if (operand.kind == ptx::Operand::Kind::special && operand.name.find("envreg") != std::string::npos)
+          return true;
+  return false;
+}
+
+}  // namespace
+
 bool Drafter::from_source() const { return file_.extension() != ".ptx"; }
 
 std::string Drafter::no_launch(const std::string& entry) const {
@@ -272,6 +286,10 @@ void Drafter::compiled_remarks(const CudaKernel& kernel, const CudaLaunch& launc
     return remark(
         result,
         fmt::format("the compiled PTX has no single entry `{}`: it is not instantiated, or overloaded", kernel.name));
+  if (waits_for_the_grid(*entry))
+    remark(result,
+           "the kernel waits for the whole grid by way of cooperative groups, which need memory that a driver "
+           "gives: on this engine it traps");
   const bool called = !launch.block.empty();
   for (const ptx::Variable& variable : compiled_->variables) {
     if (called || variable.space != isa::Space::shared || variable.linkage != ptx::Linkage::external) continue;

@@ -271,6 +271,7 @@ TEST(PtxUses, MatricesAndAsynchronousCopies) {
   ld.param.u64 %d2, [c];
   ld.param.u64 %d3, [x];
   wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], 16;
+  mov.b32 %f1, %r1;
   wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%d2], {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}, 16;
   mov.u32 %r1, room;
   cp.async.ca.shared.global [%r1], [%d3], 16;

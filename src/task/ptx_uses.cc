@@ -74,12 +74,14 @@ class Uses {
       const ptx::Instruction* in = statement.instruction();
       if (!in || in->words.empty() || in->operands.size() < 2) continue;
       const std::string& opcode = in->words[0];
-      if (opcode == "st" || opcode == "red" || opcode == "setp") continue;
+      if (opcode == "st" || opcode == "red" || opcode == "setp" || opcode == "cp") continue;
+      const bool matrix = opcode == "wmma" && in->words.size() > 1;
+      if (matrix && in->words[1] == ".store") continue;
       Source source;
       if (opcode == "ld" && memory_space(*in, ".param")) {
         auto parameter = parameter_of(in->operands[1]);
         if (parameter && wide(in->operands[0])) source.based.insert(*parameter);
-      } else if (opcode == "ld" || opcode == "ldu" || opcode == "atom") {
+      } else if (opcode == "ld" || opcode == "ldu" || opcode == "atom" || (matrix && in->words[1] == ".load")) {
         source.loaded = of(in->operands[1]).based;
       } else {
         for (size_t i = 1; i < in->operands.size(); ++i) source.add(of(in->operands[i]));
