@@ -45,19 +45,19 @@ std::string quoted(std::string_view word) {
   return text + "'";
 }
 
-// GPU `number` of those that are visible here: CUDA_VISIBLE_DEVICES names devices by number or by UUID.
+// GPU `number` of those that are visible here: CUDA_VISIBLE_DEVICES names devices by number or by UUID, in whatever order its author
+// had in mind. Where nothing is set they are counted by the bus, as nvidia-smi does, and not by speed.
 base::Result<Place> local(std::string_view number, const std::string& worker, std::string_view visible) {
-  std::string device(number);
-  if (!visible.empty()) {
-    auto among = split(visible);
-    size_t index = 0;
-    std::from_chars(number.data(), number.data() + number.size(), index);
-    if (index >= among.size())
-      return wrong(number, fmt::format("CUDA_VISIBLE_DEVICES={} shows {} of them", visible, among.size()));
-    device = among[index];
+  if (visible.empty()) {
+    std::string device(number);
+    return Place{device, {"env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + device, worker}};
   }
-  // By the bus, as nvidia-smi counts them, and not by speed.
-  return Place{std::string(number), {"env", "CUDA_DEVICE_ORDER=PCI_BUS_ID", "CUDA_VISIBLE_DEVICES=" + device, worker}};
+  auto among = split(visible);
+  size_t index = 0;
+  std::from_chars(number.data(), number.data() + number.size(), index);
+  if (index >= among.size())
+    return wrong(number, fmt::format("CUDA_VISIBLE_DEVICES={} shows {} of them", visible, among.size()));
+  return Place{std::string(number), {"env", "CUDA_VISIBLE_DEVICES=" + std::string(among[index]), worker}};
 }
 
 // ssh:[USER@]HOST[:/PATH][#N]

@@ -25,9 +25,9 @@ TEST(Place, NumbersAreGpusOfThisMachine) {
 }
 
 TEST(Place, NumbersCountAmongThoseThatAreVisible) {
-  EXPECT_EQ(places("1", "5,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6")[0].command[2],
+  EXPECT_EQ(places("1", "5,GPU-8932f937-d72c-4106-c12f-20bd9faed9f6")[0].command[1],
             "CUDA_VISIBLE_DEVICES=GPU-8932f937-d72c-4106-c12f-20bd9faed9f6");
-  EXPECT_EQ(places("0", "5")[0].command[2], "CUDA_VISIBLE_DEVICES=5");
+  EXPECT_EQ(places("0", "5")[0].command[1], "CUDA_VISIBLE_DEVICES=5");
   EXPECT_NE(refused("1", "5").find("shows 1"), std::string::npos);
 }
 
