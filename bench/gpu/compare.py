@@ -29,17 +29,20 @@ def run(program, words, environment):
 
 
 def figures(verdict):
-    """What a verdict says of time, whatever this version of it measures; an estimate is called one."""
+    """What a verdict says of time; an estimate is called one."""
     found = {"outcome": verdict["outcome"], "reason": verdict.get("reason", "")}
-    for key in ("timing", "times", "measured", "speedup", "time"):
-        if verdict.get(key) is not None:
-            found[key] = verdict[key]
+    if verdict.get("timing") is not None:
+        found["timing"] = verdict["timing"]
     if verdict.get("estimated_speedup") is not None:
         found["estimated_speedup"] = verdict["estimated_speedup"]
     return found
 
 
 def short(found):
+    timing = found.get("timing")
+    if timing:
+        ends = ["?" if timing.get(end) is None else f"{timing[end]:.3f}" for end in ("low", "high")]
+        return f"{found['outcome']} {timing['speedup']:.3f} [{ends[0]}, {ends[1]}]"
     return found["outcome"] + (f" (estimated {found['estimated_speedup']:.2f})" if "estimated_speedup" in found else "")
 
 

@@ -503,19 +503,20 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
       return;
     }
   }
+  bool decided = false;
   if (judgement.gate(GateName::execute).status != GateStatus::passed) {
     judgement.skip(GateName::time, judgement.gate(GateName::execute).reason);
   } else if (judgement.wants(GateName::time)) {
     GateClock clock(judgement.gate(GateName::time));
-    if (!state.gpus.with([&](const GpuResult& gpu) {
-          if (gpu) return judgement.time(state, **gpu);
-          judgement.skip(GateName::time, first_message(gpu.findings()));
-          return true;
-        }))
-      return;
+    decided = !state.gpus.with([&](const GpuResult& gpu) {
+      if (gpu) return judgement.time(state, **gpu);
+      judgement.skip(GateName::time, first_message(gpu.findings()));
+      return true;
+    });
   }
-  judgement.passed();
   if (options.counters) judgement.count(state.parts.count, *baseline, sm);
+  if (decided) return;
+  judgement.passed();
   if (!prepared || prepared->timed.empty() || !judgement.wants(GateName::time)) return;
   judgement.estimate(state.baseline_estimate(task, *baseline, prepared->timed),
                      estimate_timed({task, prepared->timed, judgement.module(), judgement.plan(), judgement.resources(),
