@@ -50,7 +50,10 @@ std::string header_comment(const record::Attempt& attempt, const std::filesystem
       case record::GateStatus::not_run: out += fmt::format("// not checked: {}\n", record::name_of(gate.name)); break;
     }
   }
-  if (verdict.estimated_speedup) {
+  if (verdict.timing) {
+    out += fmt::format("// measured: {:.3f} times as fast as the original ({:.3f} to {:.3f}) on {}\n",
+                       verdict.timing->speedup, verdict.timing->low, verdict.timing->high, verdict.timing->device);
+  } else if (verdict.estimated_speedup) {
     out +=
         fmt::format("// estimated, never measured: {:.2f} times as fast as the original\n", *verdict.estimated_speedup);
   }

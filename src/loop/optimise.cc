@@ -157,17 +157,24 @@ std::tuple<int, uint64_t, size_t, size_t> complexity(const Attempt& attempt, siz
   return {attempt.candidate.steps, code, attempt.candidate.plan.value_or("").size(), place};
 }
 
-// Right ones by estimated speed-up, the simplest first among those that the estimate cannot tell from the fastest of
-// them; those without an estimate last, in the order proposed.
+// What a candidate's speed-up was measured to be at least; nothing where nothing was measured.
+double measured_at_least(const record::Verdict& verdict) { return verdict.timing ? verdict.timing->low : 0; }
+
+// What was measured comes first, by what it is at least. Then right ones by estimated speed-up, the simplest first among those
+// that the estimate cannot tell from the fastest of them; those without an estimate last, in the order proposed.
 void rank(Optimised& result) {
   auto& ranking = result.ranking;
   for (size_t i = 0; i < result.attempts.size(); ++i) {
     const auto& attempt = result.attempts[i];
     if (record::is_right(attempt.verdict.outcome)) ranking.push_back(i);
   }
+  auto measured = [&](size_t i) { return measured_at_least(result.attempts[i].verdict); };
+  std::stable_sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) { return measured(a) > measured(b); });
   auto speed = [&](size_t i) { return result.attempts[i].verdict.estimated_speedup.value_or(0); };
-  std::stable_sort(ranking.begin(), ranking.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
-  for (auto group = ranking.begin(); group != ranking.end();) {
+  auto estimated = std::find_if(ranking.begin(), ranking.end(),
+                                [&](size_t i) { return !result.attempts[i].verdict.timing.has_value(); });
+  std::stable_sort(estimated, ranking.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
+  for (auto group = estimated; group != ranking.end();) {
     double slowest = speed(*group) / (1 + uncertainty_of(result.attempts[*group].verdict));
     auto end = std::find_if(group, ranking.end(), [&](size_t i) { return speed(i) < slowest; });
     if (speed(*group) > 0) {
@@ -178,6 +185,11 @@ void rank(Optimised& result) {
     group = end;
   }
   if (ranking.empty()) return;
+  for (size_t i : ranking) {
+    if (result.attempts[i].verdict.outcome != record::OutcomeName::faster) continue;
+    result.best = i;
+    return;
+  }
   const auto& first = result.attempts[ranking.front()].verdict;
   if (first.outcome == OutcomeName::unverified && first.estimated_speedup.value_or(0) >= 1 + uncertainty_of(first)) {
     result.best = ranking.front();
@@ -214,6 +226,15 @@ std::string why_none_is_better(const Optimised& result) {
   if (all([](const record::Verdict& v) { return v.outcome == OutcomeName::same; })) {
     return "Every right candidate has your kernel's own machine code; your kernel stays the answer.";
   }
+  auto timed = std::find_if(result.ranking.begin(), result.ranking.end(),
+                            [&](size_t i) { return result.attempts[i].verdict.timing.has_value(); });
+  if (timed != result.ranking.end()) {
+    const auto& best = result.attempts[*timed];
+    return fmt::format(
+        "No candidate was measured to be faster; the best, '{}', is {:.3f} times as fast. Your kernel stays the "
+        "answer.",
+        best.candidate.name, best.verdict.timing->speedup);
+  }
   if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
     return "No candidate could be estimated, so none is called better; your kernel stays the answer.";
   }
@@ -241,6 +262,13 @@ void conclude(Optimised& result, const OptimiseOptions& options) {
         fmt::format("No candidate was found right ({}); your kernel stays the answer.", count_outcomes(result));
   } else if (!result.best) {
     result.reason = why_none_is_better(result);
+  } else if (const auto& measured = result.attempts[*result.best]; measured.verdict.timing) {
+    result.original_kept = false;
+    const auto& timing = *measured.verdict.timing;
+    result.reason = fmt::format(
+        "'{}' passed every gate and was measured {:.3f} times as fast as your kernel ({:.3f} to {:.3f}) on {}. It is "
+        "the answer.",
+        measured.candidate.name, timing.speedup, timing.low, timing.high, timing.device);
   } else {
     const auto& best = result.attempts[*result.best];
     result.original_kept = !options.accept_estimate;

@@ -29,7 +29,7 @@ std::vector<std::string> row(const std::string& place, const record::Attempt& at
   return {place,
           attempt.candidate.name,
           std::string(record::name_of(verdict.outcome)),
-          speedup(verdict.estimated_speedup),
+          verdict.timing ? speedup(verdict.timing->speedup) + " measured" : speedup(verdict.estimated_speedup),
           registers(verdict),
           right ? attempt.candidate.idea : verdict.reason};
 }
