@@ -236,7 +236,8 @@ std::string why_none_is_better(const Optimised& result) {
         best.candidate.name, best.verdict.timing->speedup);
   }
   if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
-    return "No candidate could be estimated, so none is called better; your kernel stays the answer.";
+    return "No candidate could be estimated (that needs ptxas, and a kernel that the engine runs), so none is called "
+           "better; your kernel stays the answer.";
   }
   auto fastest = std::max_element(result.ranking.begin(), result.ranking.end(), [&](size_t a, size_t b) {
     return result.attempts[a].verdict.estimated_speedup.value_or(0) <
