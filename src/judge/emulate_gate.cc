@@ -180,7 +180,7 @@ class Gate {
     if (later.right) return;
     later.summary = "right at the first launch, wrong at a later one: " + later.summary;
     later.findings.push_back(judge_finding(
-        "JDG0052", Severity::error,
+        "JDG0072", Severity::error,
         fmt::format("what '{}' keeps from earlier launches changes the answer", fmt::join(written_, "', '")),
         "state between launches may save work, never change a result"));
     ran.verdict = std::move(later);

@@ -48,7 +48,7 @@ base::Findings likeness(const ptx::Module& candidate, const ptx::Module& baselin
     if (here > share) share = here, most = &text;
   }
   if (!most || share < kMost) return {};
-  return {judge_finding("JDG0054", base::Severity::note,
+  return {judge_finding("JDG0074", base::Severity::note,
                         fmt::format("{:.0f} % of its instruction sequences stand in {}", 100 * share, most->name),
                         "say where a text comes from; its licence may ask for it")};
 }

@@ -1,7 +1,7 @@
 // Whose text a candidate is: texts that are known here (the tasks' own kernels, snippets, what the user keeps under known/)
 // against its instruction sequences. A note, never a fault: pasting is allowed, passing it off is not.
 //
-//   JDG0054 most of a candidate stands in a known text
+//   JDG0074 most of a candidate stands in a known text
 #pragma once
 #include <filesystem>
 #include <string>

@@ -24,7 +24,7 @@ TEST(Likeness, NamesTheTextThatACandidateIs) {
              softmax = read("tasks/softmax/softmax_f32/baseline.ptx");
   auto findings = likeness(softmax, sgemm, known);
   ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].code, "JDG0054");
+  EXPECT_EQ(findings[0].code, "JDG0074");
   EXPECT_EQ(findings[0].severity, base::Severity::note);
   EXPECT_EQ(findings[0].message, "100 % of its instruction sequences stand in tasks/softmax/softmax_f32/baseline.ptx");
   // Its own baseline is where a candidate comes from.

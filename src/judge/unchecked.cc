@@ -65,7 +65,7 @@ void lines(const UncheckedInput& input, base::Findings& findings) {
   }
   if (only.empty()) return;
   findings.push_back(
-      judge_finding("JDG0050", Severity::warning,
+      judge_finding("JDG0070", Severity::warning,
                     fmt::format("line{} {} run{} at the timed sizes and in no case: nothing has checked {}",
                                 only.size() == 1 ? "" : "s", text_of(only), only.size() == 1 ? "s" : "",
                                 only.size() == 1 ? "it" : "them"),
@@ -90,7 +90,7 @@ void launches(const UncheckedInput& input, base::Findings& findings) {
     auto taken = choice(input, data);
     if (!taken || seen.count(*taken)) continue;
     findings.push_back(judge_finding(
-        "JDG0051", Severity::warning,
+        "JDG0071", Severity::warning,
         fmt::format("at {} the plan takes {} of its {} launches together as no case does: nothing has checked that",
                     data.what.label(), taken->size(), all.size()),
         "a size under [sizes] emulate that makes the same choice", all.front().place));
@@ -109,7 +109,7 @@ void traffic(const UncheckedInput& input, base::Findings& findings) {
     });
     if (!floor || input.timed.l2_bytes[i] >= kShareOfFloor * static_cast<double>(*floor)) continue;
     findings.push_back(judge_finding(
-        "JDG0053", Severity::warning,
+        "JDG0073", Severity::warning,
         fmt::format(
             "at {} about {:.3g} bytes go between the SMs and L2, and the task has to move {}: part of the work is "
             "left out, or the estimate is wrong",

@@ -1,8 +1,8 @@
 // What the timed sizes do that no case has shown. Where no GPU compares the results there, it is all that can be said: a
 // kernel that is exact at the checked sizes and sloppy at the timed ones has to take another way somewhere.
 //
-//   JDG0050 lines that run at a timed size and in no case      JDG0053 less traffic than the task has to move
-//   JDG0051 a choice among the plan's launches that no case makes
+//   JDG0070 lines that run at a timed size and in no case      JDG0073 less traffic than the task has to move
+//   JDG0071 a choice among the plan's launches that no case makes
 #pragma once
 #include <vector>
 

@@ -77,10 +77,12 @@ class Case:
 
 
 def environment(gpu, folder, cache):
-    made = {k: v for k, v in os.environ.items() if not k.startswith(("GTEST_", "XDG_"))}
-    made.update(HOME=str(folder), XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1")
-    if not gpu:
-        made["PTXLAB_GPU"] = "none"
+    made = {k: v for k, v in os.environ.items() if not k.startswith("GTEST_")}
+    made.update(XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1")
+    if gpu:  # the GPU's calibration lies in the user's data folder
+        return made
+    made.pop("XDG_DATA_HOME", None)
+    made.update(HOME=str(folder), PTXLAB_GPU="none")
     return made
 
 
