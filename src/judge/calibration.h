@@ -1,6 +1,6 @@
 // How far apart identical kernels look on a GPU: what `ptxlab calibrate` has measured, kept as the estimates themselves so
 // that runs of several days can be pooled and every figure made again from them. A file holds one GPU ("ptxlab.calibration/1",
-// docs/measuring.md). What stands in it besides (delta, false positives, power) follows from the estimates.
+// docs/gpu.md). What stands in it besides (delta, false positives, power) follows from the estimates.
 #pragma once
 #include <cstdint>
 #include <filesystem>

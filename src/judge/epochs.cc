@@ -45,13 +45,13 @@ double resolution_of(const gpu::Opened& opened) {
 std::chrono::milliseconds open_limit(const gpu::Contest& contest) {
   double bytes = 0;
   for (const auto& buffer : contest.sides[0].plan.buffers) bytes += static_cast<double>(buffer.bytes);
-  return std::chrono::milliseconds(60'000 + static_cast<int64_t>(bytes / 100e3));  // a tenth of a GB a second
+  return std::chrono::milliseconds(30'000 + static_cast<int64_t>(bytes / 100e3));  // a tenth of a GB a second
 }
 
 std::chrono::milliseconds measure_limit(const gpu::Opened& opened, uint32_t epochs) {
   double launches = 2.0 * std::max(1u, opened.pairs) * epochs * std::max(1u, opened.batch);
   double each = std::max(opened.microseconds[0], opened.microseconds[1]) / 1e3 + opened.reserved_bytes / 100e6;
-  return std::chrono::milliseconds(60'000 + static_cast<int64_t>(std::min(1e9, 20 * launches * each)));
+  return std::chrono::milliseconds(30'000 + static_cast<int64_t>(std::min(1e9, 20 * launches * each)));
 }
 
 std::string driver_text(uint32_t driver) { return fmt::format("{}.{}", driver / 1000, driver % 1000 / 10); }
