@@ -56,6 +56,7 @@ Sensors read_sensors(Reader& in) {
 
 void write(Writer& out, const Opened::Look& look) {
   write(out, look.contents);
+  out.number<uint8_t>(look.as_a);
   write(out, look.overruns);
   write(out, look.changed);
   write(out, look.unsteady);
@@ -64,6 +65,7 @@ void write(Writer& out, const Opened::Look& look) {
 Opened::Look read_look(Reader& in) {
   Opened::Look look;
   look.contents = read_texts(in);
+  look.as_a = in.number<uint8_t>() != 0;
   look.overruns = read_overruns(in);
   look.changed = read_numbers<uint32_t>(in);
   look.unsteady = read_numbers<uint32_t>(in);

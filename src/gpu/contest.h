@@ -52,9 +52,10 @@ struct Opened {
   std::string message;
   struct Look {
     std::vector<std::string> contents;  // by shared buffer, afterwards; empty for inputs
-    std::vector<Overrun> overruns;      // guards that were written to, by buffer of the plan
-    std::vector<uint32_t> changed;      // inputs that were written to
-    std::vector<uint32_t> unsteady;     // outputs of which a further launch put out other bits
+    bool as_a = false;  // of b: all its outputs have a's bits (by digests under keys that nobody knows); no contents
+    std::vector<Overrun> overruns;   // guards that were written to, by buffer of the plan
+    std::vector<uint32_t> changed;   // inputs that were written to
+    std::vector<uint32_t> unsteady;  // outputs of which a further launch put out other bits
     bool poisoned = false;  // on another poison it did not: some elements are unwritten, or made of such memory
   };
   std::array<std::array<Look, kVariants>, kArms> looks;  // of the second variant only where there is a change

@@ -101,16 +101,30 @@ TEST_F(StopwatchTest, TellsWhatTheArmsPutOut) {
   for (size_t arm = 0; arm < kArms; ++arm) {
     for (size_t variant = 0; variant < kVariants; ++variant) {
       const auto& look = first.looks.at(arm).at(variant);
-      ASSERT_EQ(look.contents.size(), 2u);
-      EXPECT_TRUE(look.contents[0].empty());
+      EXPECT_EQ(look.as_a, arm == 1);  // the same bits need no second journey
+      const auto& contents = first.looks[0].at(variant).contents;
+      ASSERT_EQ(contents.size(), 2u);
+      EXPECT_TRUE(contents[0].empty());
       float value = 0;
-      std::memcpy(&value, look.contents[1].data() + 20, 4);
+      std::memcpy(&value, contents[1].data() + 20, 4);
       EXPECT_EQ(value, variant == 0 ? 6.0f : 78.0f);
       EXPECT_TRUE(look.unsteady.empty());
       EXPECT_TRUE(look.overruns.empty());
       EXPECT_TRUE(look.changed.empty());
     }
   }
+}
+
+TEST_F(StopwatchTest, OutputsThatDifferComeBackFromBoth) {
+  device.kernels["other"] = [](std::span<const uint8_t> parameters) {
+    add_one(parameters);
+    y(parameters)[3] = 5;
+    return Trouble();
+  };
+  measure(0);
+  ASSERT_EQ(opened.looks[1][0].contents.size(), 2u);
+  EXPECT_FALSE(opened.looks[1][0].as_a);
+  EXPECT_NE(opened.looks[1][0].contents[1], opened.looks[0][0].contents[1]);
 }
 
 TEST_F(StopwatchTest, FreshMemoryAndModulesEachEpoch) {

@@ -132,6 +132,10 @@ launch::ResolvedLaunch read_launch(Reader& in, size_t buffers, size_t maps) {
   launch.cooperative = in.number<uint8_t>() != 0;
   std::string parameters = in.text();
   launch.parameters.assign(parameters.begin(), parameters.end());
+  for (size_t n = in.count(4); n > 0; --n) {
+    launch.starts.push_back(in.number<uint32_t>());
+    if (launch.starts.back() >= launch.parameters.size()) in.fail();
+  }
   launch.pointers = read_pointers(in, buffers, launch.parameters.size());
   launch.tensor_maps = read_uses(in, maps, launch.parameters.size());
   return launch;
@@ -175,6 +179,8 @@ void write(Writer& out, const launch::ResolvedPlan& plan) {
     out.number(launch.shared_bytes);
     out.number<uint8_t>(launch.cooperative);
     out.text({reinterpret_cast<const char*>(launch.parameters.data()), launch.parameters.size()});
+    out.number<uint64_t>(launch.starts.size());
+    for (uint32_t start : launch.starts) out.number(start);
     write(out, launch.pointers);
     write(out, launch.tensor_maps);
   }
@@ -195,7 +201,7 @@ launch::ResolvedPlan read_plan(Reader& in) {
   for (size_t n = in.count(18); n > 0; --n) plan.buffers.push_back(read_buffer(in));
   for (size_t n = in.count(57); n > 0; --n) plan.tensor_maps.push_back(read_tensor_map(in, plan.buffers.size()));
   const size_t maps = plan.tensor_maps.size();
-  for (size_t n = in.count(73); n > 0; --n) plan.launches.push_back(read_launch(in, plan.buffers.size(), maps));
+  for (size_t n = in.count(81); n > 0; --n) plan.launches.push_back(read_launch(in, plan.buffers.size(), maps));
   for (size_t n = in.count(52); n > 0; --n) plan.symbols.push_back(read_symbol(in, plan.buffers, maps));
   return plan;
 }

@@ -16,7 +16,8 @@ std::optional<ContestRun::Trouble> ContestRun::trouble_of(const base::Result<Ans
   }
   switch (answer->end) {
     case gpu::Done::End::executed: return std::nullopt;
-    case gpu::Done::End::faulted: return Trouble{answer->arm == gpu::Arm::b, answer->message};
+    case gpu::Done::End::faulted:
+    case gpu::Done::End::unlaunched: return Trouble{answer->arm == gpu::Arm::b, answer->message};
     case gpu::Done::End::out_of_memory: end_.does_not_fit = true; break;
     case gpu::Done::End::refused:
     case gpu::Done::End::lost:
@@ -47,6 +48,10 @@ const gpu::Opened* ContestRun::open() {
     auto trouble = trouble_of(opened);
     if (!trouble) {
       opened_ = std::move(*opened);
+      for (size_t v = 0; v < gpu::kVariants; ++v) {
+        auto& looks = opened_.looks;
+        if (looks[1][v].as_a) looks[1][v].contents = looks[0][v].contents;
+      }
       contest_.outputs = false;  // not again
       return &opened_;
     }

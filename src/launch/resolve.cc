@@ -306,6 +306,7 @@ class Resolver {
                                entry.parameters.size()));
     const ParameterLayout layout = layout_of(entry);
     resolved.parameters.assign(layout.bytes, 0);
+    resolved.starts = layout.offsets;
     for (size_t i = 0; i < entry.parameters.size(); ++i) {
       const base::Place place = i < launch.argument_places.size() ? launch.argument_places[i] : launch.place;
       const std::string what = fmt::format("{}, argument {} (`{}`)", where, i + 1, launch.arguments[i]);

@@ -65,6 +65,9 @@ struct ResolvedLaunch {
   uint32_t shared_bytes = 0;  // dynamic shared memory
   bool cooperative = false;
   std::vector<uint8_t> parameters;  // the entry's .param space, laid out as the entry declares it
+  // Where each parameter starts in these bytes. ptxas may place them elsewhere: in front of one that is aligned to 64 bytes it
+  // leaves room, so a driver is handed them one by one. Empty: nothing is aligned beyond 8 bytes, and the bytes go as they are.
+  std::vector<uint32_t> starts;
   std::vector<Relocation> pointers;
   std::vector<TensorMapUse> tensor_maps;  // among the parameter bytes
   friend bool operator==(const ResolvedLaunch&, const ResolvedLaunch&) = default;

@@ -315,11 +315,16 @@ class CudaDevice : public Device {
     if (ctas_of_cluster(launch) > kPortableCluster)
       driver_.function_attribute(function->handle, kNonPortableCluster, 1);
     const Config asked(launch);
+    auto* bytes = const_cast<uint8_t*>(parameters.data());
+    if (!launch.starts.empty()) {  // the driver knows how long each is and where the code wants it
+      std::vector<void*> each;
+      for (uint32_t start : launch.starts) each.push_back(bytes + start);
+      return driver_.said(driver_.launch(&asked.config, function->handle, each.data(), nullptr));
+    }
     // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE, _END: the parameters as one block of bytes.
-    size_t bytes = parameters.size();
-    void* extra[] = {reinterpret_cast<void*>(1), const_cast<uint8_t*>(parameters.data()), reinterpret_cast<void*>(2),
-                     &bytes, nullptr};
-    return driver_.said(driver_.launch(&asked.config, function->handle, nullptr, bytes ? extra : nullptr));
+    size_t size = parameters.size();
+    void* extra[] = {reinterpret_cast<void*>(1), bytes, reinterpret_cast<void*>(2), &size, nullptr};
+    return driver_.said(driver_.launch(&asked.config, function->handle, nullptr, size ? extra : nullptr));
   }
 
   // The worker's own kernels, compiled by the driver when the first is wanted, and what they write to.

@@ -148,7 +148,8 @@ class Stopwatch::Contestants {
         must(stage_.project(0, i, keys_.at(k), expected.projections[i].at(k)), Done::End::faulted, arm);
     }
     look_at_guards(look, arm);
-    if (contest_.outputs) fetch(look, arm);
+    look.as_a = arm == Arm::b && expected.digests == expected_[0].at(variant).digests;
+    if (contest_.outputs && !look.as_a) fetch(look, arm);
   }
 
   void look_once(Arm arm, uint8_t variant, uint8_t poison, Opened::Look& look) {
