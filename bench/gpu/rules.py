@@ -53,8 +53,9 @@ def make(options):
                 shown = json.loads(ptxlab(options.program, "archive", "show", one["id"], "--archive", archive, "--json").stdout)
                 stem = f"{name}.{one['name']}"
                 (to / f"{stem}.ptx").write_text(shown["candidate"]["ptx"])
-                if shown["candidate"]["plan"]:
-                    (to / f"{stem}.plan.toml").write_text(shown["candidate"]["plan"])
+                # Without a plan it is the original's, whatever it is compared with.
+                plan = shown["candidate"]["plan"] or (ROOT / "tasks" / TASKS[name] / "baseline.plan.toml").read_text()
+                (to / f"{stem}.plan.toml").write_text(plan)
                 rows.append({"example": name, "task": TASKS[name], "name": one["name"], "file": f"{stem}.ptx", "idea": one["idea"],
                              "estimated": one["estimated_speedup"]})
             print(f"{name:<20} {sum(row['example'] == name for row in rows)} candidates", flush=True)

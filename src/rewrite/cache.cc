@@ -1,7 +1,8 @@
 // Rule "cache": words that tell the caches how long data is wanted. They change no result, and nothing but the program
 // knows them: ptxas adds none by itself.
 //
-//   once    what every CTA reads for itself passes the L1 by (.L1::no_allocate): there it only pushes out what is reused
+//   once    what every CTA reads for itself, and in no second loop again, passes the L1 by (.L1::no_allocate): there it only
+//           pushes out what is reused. (Rows that were read twice lost a quarter of their speed to it on an H200.)
 //   stream  stores marked .cs: nobody reads them here, so that they are the first to leave
 //   both    the two together
 //   keep    L2 priorities (createpolicy, sm_80): what all CTAs read, or one reads again, is kept; the rest leaves first
@@ -67,6 +68,15 @@ class Reuse {
     return std::any_of(flow_.accesses.begin(), flow_.accesses.end(), [&](const auto& other) {
       return other.reads && other.statement > access.statement && other.loop != access.loop && !base.empty() &&
              base_of(other, launch_) == base && other.loop != kNone && access.loop != kNone;
+    });
+  }
+
+  // Two loops read the same buffer: the second finds in the L1 what the first has left there.
+  bool read_twice(const analysis::MemoryAccess& access) const {
+    auto base = base_of(access, launch_);
+    return std::any_of(flow_.accesses.begin(), flow_.accesses.end(), [&](const auto& other) {
+      return other.reads && other.loop != access.loop && other.loop != kNone && access.loop != kNone && !base.empty() &&
+             base_of(other, launch_) == base;
     });
   }
 
@@ -188,6 +198,8 @@ class Cache final : public Rule {
         instruction.operands.push_back(policy(keep));
         counts.kept += keep ? 1 : 0;
         ++(load ? counts.loads : counts.stores);
+      } else if (load && own && way != kLine && way != kStream && reuse.read_twice(access)) {
+        nearest = place(flow.function, access.statement) + " reads what another loop reads too";
       } else if (load && own && way != kStream) {
         add_word(instruction, way == kLine ? ".L2::128B" : ".L1::no_allocate");
         ++counts.loads;
