@@ -106,6 +106,7 @@ class Gate {
 
   void run_case_of(size_t i) {
     ++ran_;
+    std::vector<std::string> right;  // what the task's buffers held after an execution that was right
     for (uint8_t poison : kPoisons) {
       gpu::Job job = job_of(i, poison);
       auto done = ask(job, i);
@@ -113,8 +114,14 @@ class Gate {
       if (done->end == gpu::Done::End::unlaunched) return not_launched(*done, job, i);
       if (done->end != gpu::Done::End::executed) return trouble(done->message);
       if (!stayed_inside(*done, job, i)) return;
+      done->contents.resize(input_.prepared.cases[i].data.binding.buffers.size());  // scratch is nobody's answer
+      if (!right.empty() && done->contents == right)
+        continue;  // the same bits, on another poison: nothing to compare anew
       CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*done, job, i));
-      if (verdict.right) continue;
+      if (verdict.right) {
+        right = std::move(done->contents);
+        continue;
+      }
       if (job.keep_module) verdict.summary += ", at a second launch of the same module and on another poison";
       if (blames_assembler(job, *done, i, verdict.summary)) return;
       ++wrong_;
