@@ -53,6 +53,12 @@ class Gate {
     return false;
   }
 
+  // Nothing outlives a launch in such a module: to load it anew would only take time.
+  bool stateless() const {
+    const auto& variables = input_.module.variables;
+    return std::none_of(variables.begin(), variables.end(),
+                        [](const ptx::Variable& variable) { return variable.space == isa::Space::global; });
+  }
   bool keeps_state() const {
     const auto& allow = input_.prepared.task.allow;
     return std::find(allow.begin(), allow.end(), "state") != allow.end();
@@ -63,7 +69,7 @@ class Gate {
     job.code = code_;
     job.plan = input_.plans[i];
     job.poison = poison;
-    job.keep_module = poison != kPoisons[0] && !keeps_state();
+    job.keep_module = stateless() || (poison != kPoisons[0] && !keeps_state());
     const auto& inputs = input_.prepared.cases[i].data.inputs;
     for (size_t b = 0; b < job.plan.buffers.size(); ++b) {
       job.contents.emplace_back();
@@ -122,7 +128,7 @@ class Gate {
         right = std::move(done->contents);
         continue;
       }
-      if (job.keep_module) verdict.summary += ", at a second launch of the same module and on another poison";
+      if (poison != kPoisons[0]) verdict.summary += ", at a second launch of the same module and on another poison";
       if (blames_assembler(job, *done, i, verdict.summary)) return;
       ++wrong_;
       result_.findings.insert(result_.findings.end(), verdict.findings.begin(), verdict.findings.end());

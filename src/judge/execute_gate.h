@@ -1,5 +1,5 @@
 // The execute gate: every case of the task on the GPU, twice, with another poison around and inside what nobody initialises;
-// then the oracle. The right answers never reach the GPU. The module is loaded anew for each case and kept for the second
+// then the oracle. The right answers never reach the GPU. A module that has variables is loaded anew for each case and kept for the second
 // execution (unless it may keep state), so that what is right at the first launch only is wrong. Where the engine says right
 // and the GPU wrong, other assemblies of the text are asked before it is blamed (second_opinion.h).
 #pragma once
