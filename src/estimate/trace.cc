@@ -59,7 +59,12 @@ void Tracer::access(const Event& event) {
 void Tracer::read_sector(uint64_t sector, const Event& event, AccessCost& cost) {
   uint32_t bit = 1u << (sector % (kLine / kSector));
   bool cached = !event.past_l1 && !event.atomic;
-  if (cached) {
+  if (cached && event.not_into_l1) {
+    if (auto* line = l1_.find(sector / (kLine / kSector)); line && (line->valid & bit)) {
+      ++cost.l1_sectors;
+      return;
+    }
+  } else if (cached) {
     auto& line = l1_.touch(sector / (kLine / kSector));
     if (line.valid & bit) {
       ++cost.l1_sectors;

@@ -84,7 +84,8 @@ class Tracer {
     const uint64_t* address = nullptr;  // [32]
     isa::Space space = isa::Space::global;
     bool write = false, atomic = false;
-    bool past_l1 = false;  // .cg, .cv, volatile and the like
+    bool past_l1 = false;      // .cg, .cv, volatile and the like
+    bool not_into_l1 = false;  // .L1::no_allocate: finds what is there, and leaves nothing
     uint32_t buffer = 0;
     uint16_t passes = 0, ideal_passes = 0;  // of shared memory: simt/traffic.h
   };

@@ -11,6 +11,7 @@ namespace {
 struct Recorded {  // a trace with one CTA of two warps
   LaunchTrace trace;
   Tracer tracer;
+  bool not_into_l1 = false;  // of the accesses that follow
   explicit Recorded(uint64_t l1 = 16 * 1024, uint64_t l2 = 64 * 1024, uint64_t steps = 1000)
       : tracer(trace, {l1, l2}, steps) {
     trace.buffers.resize(2);
@@ -29,6 +30,7 @@ struct Recorded {  // a trace with one CTA of two warps
     event.space = space;
     event.write = write;
     event.atomic = atomic;
+    event.not_into_l1 = not_into_l1;
     tracer.access(event);
     return trace.ctas.back().accesses.back();
   }
@@ -45,6 +47,20 @@ TEST(Trace, NeighboursShareALineAndComeOnceFromDram) {
   auto again = s.access(4096, 4, 4);
   EXPECT_EQ(again.l1_sectors, 4);
   EXPECT_EQ(again.l2_sectors, 0);
+}
+
+// .L1::no_allocate: what is read a second time comes from L2 again, unless another access has brought it in.
+TEST(Trace, WhatIsKeptOutOfL1IsNotFoundThereAgain) {
+  Recorded s;
+  s.not_into_l1 = true;
+  s.access(4096, 4, 4);
+  auto again = s.access(4096, 4, 4);
+  EXPECT_EQ(again.l1_sectors, 0);
+  EXPECT_EQ(again.l2_sectors, 4);
+  s.not_into_l1 = false;
+  s.access(4096, 4, 4);
+  s.not_into_l1 = true;
+  EXPECT_EQ(s.access(4096, 4, 4).l1_sectors, 4);
 }
 
 TEST(Trace, ScatteredLanesTakeALineEach) {

@@ -58,6 +58,7 @@ void TraceRecorder::access(const simt::Access& access) {
     const auto& instruction = *access.site.instruction;
     for (std::string_view word : {".cg", ".cv", ".volatile", ".relaxed", ".acquire", ".mmio"})
       event.past_l1 |= analysis::has_word(instruction, word);
+    event.not_into_l1 = analysis::has_word(instruction, ".L1::no_allocate");
     uint32_t allocation = access.allocation[std::countr_zero(access.active)];
     event.buffer =
         allocation >= simt::kModuleVariables ? allocations_ + (allocation - simt::kModuleVariables) : allocation;
