@@ -7,18 +7,12 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/error.h"
+
 namespace ptxlab::gpu {
 namespace {
 
 using Talk = base::Child::Talk;
-
-base::Finding finding(const char* code, std::string message, std::string hint) {
-  base::Finding made;
-  made.code = code;
-  made.message = std::move(message);
-  made.hint = std::move(hint);
-  return made;
-}
 
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
@@ -40,7 +34,7 @@ base::Result<std::vector<std::string>> usual_command() {
   auto places = usual_places();
   if (!places) return places.findings();
   if (places->empty())
-    return finding("GPU0002", "PTXLAB_GPU=none: no GPU is used", "all but execute and time works without one");
+    return base::error("GPU0002", "PTXLAB_GPU=none: no GPU is used", "all but execute and time works without one");
   return places->front().command;
 }
 
@@ -81,8 +75,8 @@ base::Result<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options
 base::Findings Worker::greet() {
   auto started = base::Child::start(options_.command);
   if (!started) {
-    return {finding("GPU0001", "the GPU worker does not start: " + started.findings()[0].message,
-                    "it is built beside ptxlab as ptxlab-gpu; behind ssh it is looked for on that side")};
+    return {base::error("GPU0001", "the GPU worker does not start: " + started.findings()[0].message,
+                        "it is built beside ptxlab as ptxlab-gpu; behind ssh it is looked for on that side")};
   }
   child_ = std::move(*started);
   std::string payload;
@@ -92,21 +86,22 @@ base::Findings Worker::greet() {
     std::string ended = child_->stop(), errors = trimmed(child_->errors());
     child_.reset();
     if (hello) {
-      return {finding("GPU0003",
-                      fmt::format("the worker speaks protocol {}, this ptxlab {}", hello->protocol, kProtocol),
-                      "use the worker that came with this ptxlab")};
+      return {base::error("GPU0003",
+                          fmt::format("the worker speaks protocol {}, this ptxlab {}", hello->protocol, kProtocol),
+                          "use the worker that came with this ptxlab")};
     }
-    return {finding("GPU0003",
-                    fmt::format("the worker did not greet ({}){}", talk == Talk::late ? "late" : ended,
-                                errors.empty() ? "" : ": " + errors),
-                    options_.command.front() == "ssh"
-                        ? "ssh must get there without a password, and find ptxlab-gpu: --gpu "
-                          "ssh:host:/path/to/ptxlab-gpu"
-                        : "")};
+    return {base::error("GPU0003",
+                        fmt::format("the worker did not greet ({}){}", talk == Talk::late ? "late" : ended,
+                                    errors.empty() ? "" : ": " + errors),
+                        options_.command.front() == "ssh"
+                            ? "ssh must get there without a password, and find ptxlab-gpu: --gpu "
+                              "ssh:host:/path/to/ptxlab-gpu"
+                            : "")};
   }
   if (!hello->trouble.empty()) {
     child_.reset();
-    return {finding("GPU0002", "no GPU to work with: " + hello->trouble, "all but execute and time works without one")};
+    return {
+        base::error("GPU0002", "no GPU to work with: " + hello->trouble, "all but execute and time works without one")};
   }
   hello_ = std::move(*hello);
   return {};
@@ -130,9 +125,9 @@ base::Result<Answer> Worker::ask_once(Kind kind, const std::string& message, Kin
   contest_ = false;
   if (answer) return std::move(*answer);
   if (talk == Talk::late)
-    return finding("GPU0004", fmt::format("still running after {} ms: stopped", limit.count()),
-                   "an endless loop, a dead-lock, or a limit that is too short");
-  return finding(
+    return base::error("GPU0004", fmt::format("still running after {} ms: stopped", limit.count()),
+                       "an endless loop, a dead-lock, or a limit that is too short");
+  return base::error(
       "GPU0005",
       fmt::format("the GPU worker ended without an answer ({}){}", ended, errors.empty() ? "" : ": " + errors), "");
 }
@@ -143,8 +138,8 @@ base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind ans
   auto answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
   if (answer && answer->end == Done::End::lost) answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
   if (!answer || answer->end != Done::End::lost) return answer;
-  return finding("GPU0007", "the GPU fails its canary in a fresh worker too: " + answer->message,
-                 "the machine needs attention: look at nvidia-smi and dmesg");
+  return base::error("GPU0007", "the GPU fails its canary in a fresh worker too: " + answer->message,
+                     "the machine needs attention: look at nvidia-smi and dmesg");
 }
 
 base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {
@@ -160,7 +155,8 @@ base::Result<Opened> Worker::open(const Contest& contest, std::chrono::milliseco
 }
 
 base::Result<Measured> Worker::measure(const MeasureRequest& request, std::chrono::milliseconds limit) {
-  if (!contest_) return finding("GPU0006", "no contest is open", "the worker was replaced since it was: open it again");
+  if (!contest_)
+    return base::error("GPU0006", "no contest is open", "the worker was replaced since it was: open it again");
   return ask<Measured>(Kind::measure, encode(request), Kind::measured, decode_measured, limit);
 }
 

@@ -3,10 +3,9 @@
 namespace ptxlab::gpu {
 namespace {
 
-constexpr uint64_t kAlignment = 512;
 constexpr uint64_t kPlaces = 2048;               // different beginnings
 constexpr uint64_t kKept = uint64_t{256} << 20;  // an arena larger than this is given back once a small job comes
-constexpr uint64_t kRoom = (kPlaces - 1) * kAlignment;  // for those beginnings
+constexpr uint64_t kRoom = (kPlaces - 1) * kBufferAlignment;  // for those beginnings
 
 }  // namespace
 
@@ -17,7 +16,7 @@ Trouble Arena::take(uint64_t bytes, uint8_t poison, Address& at) {
     if (auto why = device_.allocate(needed, whole_)) return why;
     bytes_ = needed;
   }
-  at = whole_ + random_.below(kPlaces) * kAlignment;
+  at = whole_ + random_.below(kPlaces) * kBufferAlignment;
   return device_.fill(whole_, poison, bytes_);
 }
 

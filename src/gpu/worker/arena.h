@@ -8,6 +8,10 @@
 
 namespace ptxlab::gpu {
 
+// Buffers begin at multiples of this, as the driver's own allocations do or better.
+inline constexpr uint64_t kBufferAlignment = 512;
+inline uint64_t aligned(uint64_t bytes) { return (bytes + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment; }
+
 class Arena {
  public:
   explicit Arena(Device& device) : device_(device) {}
@@ -15,7 +19,7 @@ class Arena {
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
-  // `bytes` bytes, aligned to 512; these and all others of the arena are filled with `poison`. They are the caller's until the
+  // `bytes` bytes, aligned as buffers are; these and all others of the arena are filled with `poison`. They are the caller's until the
   // next call.
   Trouble take(uint64_t bytes, uint8_t poison, Address& at);
   void release();

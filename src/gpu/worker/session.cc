@@ -13,10 +13,6 @@ namespace {
 
 using launch::ResolvedBuffer;
 
-constexpr uint64_t kAlignment = 512;  // of a buffer's start, as cudaMalloc gives or better
-
-uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
-
 Done ended(Done::End end, std::string message, uint32_t launch = 0) {
   Done done;
   done.end = end;
@@ -34,14 +30,14 @@ bool untouched(std::string_view bytes, uint8_t poison) {
 class Session {
  public:
   Session(Device& device, Arena& arena, const Job& job)
-      : device_(device), arena_(arena), job_(job), guard_(rounded(job.guard)) {}
+      : device_(device), arena_(arena), job_(job), guard_(aligned(job.guard)) {}
 
   Done run() {
     if (auto why = job_.keep_module ? std::nullopt : device_.load(Arm::a, job_.code))
       return ended(Done::End::refused, *why);
     for (const auto& buffer : job_.plan.buffers) {
       places_.push_back(bytes_ + guard_);
-      bytes_ += guard_ + rounded(buffer.bytes) + guard_;
+      bytes_ += guard_ + aligned(buffer.bytes) + guard_;
     }
     if (auto why = arena_.take(bytes_, job_.poison, begin_)) return ended(Done::End::out_of_memory, *why);
     for (uint64_t place : places_) starts_.push_back(begin_ + place);
@@ -116,7 +112,7 @@ class Session {
     }
     for (uint32_t i = 0; i < job_.plan.buffers.size(); ++i) {
       const auto& buffer = job_.plan.buffers[i];
-      const uint64_t size = guard_ + rounded(buffer.bytes) + guard_;
+      const uint64_t size = guard_ + aligned(buffer.bytes) + guard_;
       std::string_view whole;
       if (image.empty()) {
         one.resize(size);

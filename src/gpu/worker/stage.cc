@@ -2,15 +2,14 @@
 
 #include <algorithm>
 
+#include "gpu/worker/arena.h"
+
 namespace ptxlab::gpu {
 namespace {
 
 using launch::ResolvedBuffer;
 
-constexpr uint64_t kAlignment = 512;  // of a buffer's start, as the driver gives or better
-constexpr uint64_t kGaps = 16;        // so many different distances, in steps of the alignment
-
-uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
+constexpr uint64_t kGaps = 16;  // so many different distances, in steps of the alignment
 
 }  // namespace
 
@@ -28,7 +27,7 @@ Trouble Stage::upload() {
     const auto& buffer = shared()[i];
     if (buffer.init != ResolvedBuffer::Init::data || buffer.bytes == 0) continue;
     if (contest_.contents[i].size() != buffer.bytes) return "the content of '" + buffer.name + "' has another size";
-    if (auto why = device_.allocate(rounded(buffer.bytes), pristine_[i])) return why;
+    if (auto why = device_.allocate(aligned(buffer.bytes), pristine_[i])) return why;
     if (auto why = device_.write(pristine_[i], contest_.contents[i])) return why;
   }
   const auto& change = contest_.change;
@@ -46,21 +45,21 @@ Trouble Stage::upload() {
 uint64_t Stage::scratch_bytes(Arm arm, uint64_t guard) const {
   const auto& buffers = side(arm).plan.buffers;
   uint64_t bytes = 0;
-  for (size_t i = contest_.shared; i < buffers.size(); ++i) bytes += rounded(buffers[i].bytes) + rounded(guard);
+  for (size_t i = contest_.shared; i < buffers.size(); ++i) bytes += aligned(buffers[i].bytes) + aligned(guard);
   return bytes;
 }
 
 uint64_t Stage::bytes_of_set(uint64_t guard) const {
   uint64_t bytes = std::max(scratch_bytes(Arm::a, guard), scratch_bytes(Arm::b, guard));
-  for (const auto& buffer : shared()) bytes += rounded(buffer.bytes) + rounded(guard);
-  return bytes + (contest_.shared + 1) * (kGaps - 1) * kAlignment;
+  for (const auto& buffer : shared()) bytes += aligned(buffer.bytes) + aligned(guard);
+  return bytes + (contest_.shared + 1) * (kGaps - 1) * kBufferAlignment;
 }
 
 Trouble Stage::lay_out(uint32_t sets, uint64_t guard, base::Random& random) {
   if (whole_) device_.release(whole_);
   whole_ = 0;
   sets_.assign(sets, {});
-  guard = rounded(guard);
+  guard = aligned(guard);
   struct Piece {
     uint32_t set;
     size_t buffer;  // of the shared ones; behind them: the scratch
@@ -68,13 +67,13 @@ Trouble Stage::lay_out(uint32_t sets, uint64_t guard, base::Random& random) {
   };
   std::vector<Piece> pieces;
   for (uint32_t s = 0; s < sets; ++s) {
-    for (size_t i = 0; i < contest_.shared; ++i) pieces.push_back({s, i, rounded(shared()[i].bytes) + guard});
+    for (size_t i = 0; i < contest_.shared; ++i) pieces.push_back({s, i, aligned(shared()[i].bytes) + guard});
     pieces.push_back({s, contest_.shared, std::max(scratch_bytes(Arm::a, guard), scratch_bytes(Arm::b, guard))});
   }
   for (size_t i = pieces.size(); i > 1; --i) std::swap(pieces[i - 1], pieces[random.below(i)]);
   uint64_t end = guard;
   for (auto& piece : pieces) {
-    end += random.below(kGaps) * kAlignment;
+    end += random.below(kGaps) * kBufferAlignment;
     piece.offset = end;
     end += piece.bytes;
   }
@@ -96,7 +95,7 @@ Trouble Stage::lay_out(uint32_t sets, uint64_t guard, base::Random& random) {
       }
       for (size_t i = contest_.shared; i < where.size(); ++i) {
         where[i] = at;
-        at += rounded(contest_.sides.at(a).plan.buffers[i].bytes) + guard;
+        at += aligned(contest_.sides.at(a).plan.buffers[i].bytes) + guard;
       }
     }
   }
