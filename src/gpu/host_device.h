@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/element_value.h"
 #include "gpu/worker/device.h"
 #include "gpu/worker/digest.h"
 
@@ -122,9 +123,8 @@ class HostDevice : public Device {
     return std::nullopt;
   }
   Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) override {
-    if (type != Element::f32) return "this device projects f32 alone";
-    into = gpu::project(count, key,
-                        [&](uint64_t i) { return static_cast<double>(reinterpret_cast<const float*>(at)[i]); });
+    into =
+        gpu::project(count, key, [&](uint64_t i) { return element_value(type, reinterpret_cast<const void*>(at), i); });
     return std::nullopt;
   }
   uint64_t l2_bytes() const override { return 1 << 16; }

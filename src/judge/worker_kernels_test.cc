@@ -8,10 +8,10 @@
 #include <limits>
 
 #include "base/file.h"
-#include "base/narrow_float.h"
 #include "base/random.h"
 #include "checkers/registry.h"
 #include "gpu/contest.h"
+#include "gpu/element_value.h"
 #include "gpu/worker/digest.h"
 #include "ptx/verifier.h"
 #include "simt/engine.h"
@@ -76,22 +76,6 @@ TEST_F(WorkerKernels, TheDigestIsItsTwins) {
   }
 }
 
-// Elements as the kernel reads them.
-double value_of(gpu::Element type, const std::string& data, uint64_t i) {
-  auto at = [&]<class T>(T value) {
-    std::memcpy(&value, data.data() + i * sizeof value, sizeof value);
-    return value;
-  };
-  switch (type) {
-    case gpu::Element::exact: break;
-    case gpu::Element::f16: return base::f16_to_double(at(uint16_t{}));
-    case gpu::Element::bf16: return base::bf16_to_double(at(uint16_t{}));
-    case gpu::Element::f32: return static_cast<double>(at(float{}));
-    case gpu::Element::f64: return at(double{});
-  }
-  return 0;
-}
-
 TEST_F(WorkerKernels, TheProjectionsAreTheirTwins) {
   base::Random random(5);
   for (auto type : {gpu::Element::f16, gpu::Element::bf16, gpu::Element::f32, gpu::Element::f64}) {
@@ -107,10 +91,12 @@ TEST_F(WorkerKernels, TheProjectionsAreTheirTwins) {
     const uint64_t key = random.next();
     auto made =
         run("ptxlab_project", {3, 16, 1}, data, words(count, static_cast<uint32_t>(type), uint32_t{0}, key), 136);
-    gpu::Projection expected = gpu::project(count, key, [&](uint64_t i) { return value_of(type, data, i); });
+    gpu::Projection expected =
+        gpu::project(count, key, [&](uint64_t i) { return gpu::element_value(type, data.data(), i); });
     double largest = 0;
     for (uint64_t i = 0; i < count; ++i)
-      if (double v = std::fabs(value_of(type, data, i)); std::isfinite(v)) largest = std::max(largest, v);
+      if (double v = std::fabs(gpu::element_value(type, data.data(), i)); std::isfinite(v))
+        largest = std::max(largest, v);
     for (size_t k = 0; k < gpu::Projection::kSums; ++k) {
       double sum = 0;
       std::memcpy(&sum, made.data() + 8 * k, 8);

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/narrow_float.h"
+#include "gpu/element_value.h"
 #include "ptx/verifier.h"
 
 namespace ptxlab::played {
@@ -208,20 +208,7 @@ Trouble EngineDevice::project(Address at, uint64_t count, gpu::Element type, uin
   const uint64_t size = type == gpu::Element::f64 ? 8 : type == gpu::Element::f32 ? 4 : 2;
   auto from = bytes_at(at, count * size);
   if (fault_ || from.empty()) return fault_ ? fault_ : kIllegal;
-  auto element = [&]<class T>(uint64_t i, T value) {
-    std::memcpy(&value, from.data() + i * sizeof value, sizeof value);
-    return value;
-  };
-  into = gpu::project(count, key, [&](uint64_t i) {
-    switch (type) {
-      case gpu::Element::exact: break;
-      case gpu::Element::f16: return base::f16_to_double(element(i, uint16_t{}));
-      case gpu::Element::bf16: return base::bf16_to_double(element(i, uint16_t{}));
-      case gpu::Element::f32: return static_cast<double>(element(i, float{}));
-      case gpu::Element::f64: return element(i, double{});
-    }
-    return 0.0;
-  });
+  into = gpu::project(count, key, [&](uint64_t i) { return gpu::element_value(type, from.data(), i); });
   return std::nullopt;
 }
 
