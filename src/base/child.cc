@@ -80,26 +80,42 @@ Child::~Child() {
   if (errors_ >= 0) close(errors_);
 }
 
+// Both try first and wait only where they must: a message of gigabytes is many thousand of these calls.
 Child::Talk Child::write(std::string_view bytes, Deadline deadline) {
   while (!bytes.empty()) {
-    if (!ready(talk_, POLLOUT, deadline)) return Talk::late;
     ssize_t sent = send(talk_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && errno == EAGAIN) {
+      if (!ready(talk_, POLLOUT, deadline)) return Talk::late;
+      continue;
+    }
     if (sent <= 0) return Talk::gone;
     bytes.remove_prefix(static_cast<size_t>(sent));
+    if (!bytes.empty() && std::chrono::steady_clock::now() > deadline) return Talk::late;
   }
   return Talk::done;
+}
+
+Child::Talk Child::read_some(char* into, size_t most, size_t& got, Deadline deadline) {
+  while (true) {
+    ssize_t came = recv(talk_, into, most, 0);
+    if (came > 0) {
+      got = static_cast<size_t>(came);
+      return Talk::done;
+    }
+    if (came < 0 && errno == EINTR) continue;
+    if (came == 0 || errno != EAGAIN) return Talk::gone;
+    if (!ready(talk_, POLLIN, deadline)) return Talk::late;
+  }
 }
 
 Child::Talk Child::read(size_t bytes, std::string& into, Deadline deadline) {
   char block[1 << 16];
   while (bytes > 0) {
-    if (!ready(talk_, POLLIN, deadline)) return Talk::late;
-    ssize_t got = recv(talk_, block, std::min(bytes, sizeof block), 0);
-    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (got <= 0) return Talk::gone;
-    into.append(block, static_cast<size_t>(got));
-    bytes -= static_cast<size_t>(got);
+    size_t got = 0;
+    if (auto talk = read_some(block, std::min(bytes, sizeof block), got, deadline); talk != Talk::done) return talk;
+    into.append(block, got);
+    bytes -= got;
   }
   return Talk::done;
 }

@@ -27,6 +27,8 @@ class Child {
   Child& operator=(const Child&) = delete;
 
   Talk write(std::string_view bytes, Deadline deadline);
+  // What there is, at least one byte and at most `most`; `got` says how many.
+  Talk read_some(char* into, size_t most, size_t& got, Deadline deadline);
   // Exactly `bytes`, appended to `into`; where it ends early, what came.
   Talk read(size_t bytes, std::string& into, Deadline deadline);
 

@@ -72,16 +72,24 @@ std::optional<Pipe> make_pipe() {
   return pipe;
 }
 
-Descriptor input_file(const std::string& input) {
-  if (input.empty()) return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  Descriptor file(memfd_create("stdin", MFD_CLOEXEC));
-  for (size_t done = 0; file && done < input.size();) {
-    ssize_t n = write(file.get(), input.data() + done, input.size() - done);
+bool write_all(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    ssize_t n = write(file, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return {};
-    done += static_cast<size_t>(n);
+    if (n <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(n));
   }
-  if (file) lseek(file.get(), 0, SEEK_SET);
+  return true;
+}
+
+Descriptor input_file(const Command& command) {
+  if (command.input.empty() && command.more_input.empty()) return Descriptor(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  Descriptor file(memfd_create("stdin", MFD_CLOEXEC));
+  if (!file || !write_all(file.get(), command.input)) return {};
+  for (std::string_view more : command.more_input) {
+    if (!write_all(file.get(), more)) return {};
+  }
+  lseek(file.get(), 0, SEEK_SET);
   return file;
 }
 
@@ -307,7 +315,7 @@ Outcome run(const Command& command) {
   Prepared prepared;
   if (auto failed = prepare(command, prepared)) return *failed;
   auto out = make_pipe(), err = make_pipe(), report = make_pipe();
-  Descriptor in = input_file(command.input);
+  Descriptor in = input_file(command);
   if (!out || !err || !report || !in) return not_started(std::string("cannot open pipes: ") + strerror(errno));
 
   auto start = Clock::now();

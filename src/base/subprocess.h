@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Limits {
 struct Command {
   std::vector<std::string> argv;  // argv[0]: a path (as seen from the caller's folder), or a name looked up in PATH
   std::string input;              // stdin
+  std::vector<std::string_view> more_input;  // stdin goes on with these, which outlive run()
   std::filesystem::path cwd;      // empty: the caller's
   std::vector<std::pair<std::string, std::string>> environment;  // added to or replacing the caller's
   Limits limits;

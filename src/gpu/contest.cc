@@ -64,7 +64,7 @@ void write(Writer& out, const Opened::Look& look) {
 }
 Opened::Look read_look(Reader& in) {
   Opened::Look look;
-  look.contents = read_texts(in);
+  look.contents = read_blobs(in);
   look.as_a = in.number<uint8_t>() != 0;
   look.overruns = read_overruns(in);
   look.changed = read_numbers<uint32_t>(in);
@@ -128,8 +128,7 @@ bool fits(const Contest& contest) {
 
 }  // namespace
 
-std::string encode(const Contest& contest) {
-  Writer out;
+void write(Writer& out, const Contest& contest) {
   for (const auto& side : contest.sides) {
     out.text(side.code);
     write(out, side.plan);
@@ -145,19 +144,16 @@ std::string encode(const Contest& contest) {
   out.number(contest.pairs);
   out.number(contest.guard);
   out.number<uint8_t>(contest.outputs);
-  return std::move(out).take();
 }
 
-std::optional<Contest> decode_contest(std::string_view bytes) {
-  Reader in(bytes);
-  Contest contest;
+bool read(Reader& in, Contest& contest) {
   for (auto& side : contest.sides) {
     side.code = in.text();
     side.plan = read_plan(in);
     side.reload = in.number<uint8_t>() != 0;
   }
   contest.shared = in.number<uint32_t>();
-  contest.contents = read_texts(in);
+  contest.contents = read_blobs(in);
   contest.elements = read_numbers<Element>(in);
   contest.change.buffer = in.number<uint32_t>();
   contest.change.offset = in.number<uint64_t>();
@@ -166,12 +162,10 @@ std::optional<Contest> decode_contest(std::string_view bytes) {
   contest.pairs = in.number<uint32_t>();
   contest.guard = in.number<uint32_t>();
   contest.outputs = in.number<uint8_t>() != 0;
-  if (!in.complete() || !fits(contest)) return std::nullopt;
-  return contest;
+  return in.complete() && fits(contest);
 }
 
-std::string encode(const Opened& opened) {
-  Writer out;
+void write(Writer& out, const Opened& opened) {
   out.number(opened.end);
   out.number(opened.arm);
   out.text(opened.message);
@@ -184,12 +178,9 @@ std::string encode(const Opened& opened) {
   out.number(opened.pairs);
   out.number(opened.event_overhead);
   out.number(opened.reserved_bytes);
-  return std::move(out).take();
 }
 
-std::optional<Opened> decode_opened(std::string_view bytes) {
-  Reader in(bytes);
-  Opened opened;
+bool read(Reader& in, Opened& opened) {
   opened.end = read_end(in);
   opened.arm = read_arm(in);
   opened.message = in.text();
@@ -202,28 +193,21 @@ std::optional<Opened> decode_opened(std::string_view bytes) {
   opened.pairs = in.number<uint32_t>();
   opened.event_overhead = in.number<double>();
   opened.reserved_bytes = in.number<double>();
-  if (!in.complete()) return std::nullopt;
-  return opened;
+  return in.complete();
 }
 
-std::string encode(const MeasureRequest& request) {
-  Writer out;
+void write(Writer& out, const MeasureRequest& request) {
   out.number(request.epochs);
   write(out, request.apart);
-  return std::move(out).take();
 }
 
-std::optional<MeasureRequest> decode_measure(std::string_view bytes) {
-  Reader in(bytes);
-  MeasureRequest request;
+bool read(Reader& in, MeasureRequest& request) {
   request.epochs = in.number<uint32_t>();
   request.apart = read_numbers<double>(in);
-  if (!in.complete()) return std::nullopt;
-  return request;
+  return in.complete();
 }
 
-std::string encode(const Measured& measured) {
-  Writer out;
+void write(Writer& out, const Measured& measured) {
   out.number(measured.end);
   out.number(measured.arm);
   out.text(measured.message);
@@ -239,12 +223,9 @@ std::string encode(const Measured& measured) {
     out.number(mismatch.variant);
     out.number<uint8_t>(mismatch.input);
   }
-  return std::move(out).take();
 }
 
-std::optional<Measured> decode_measured(std::string_view bytes) {
-  Reader in(bytes);
-  Measured measured;
+bool read(Reader& in, Measured& measured) {
   measured.end = read_end(in);
   measured.arm = read_arm(in);
   measured.message = in.text();
@@ -260,8 +241,7 @@ std::optional<Measured> decode_measured(std::string_view bytes) {
     mismatch.input = in.number<uint8_t>() != 0;
     measured.mismatches.push_back(mismatch);
   }
-  if (!in.complete()) return std::nullopt;
-  return measured;
+  return in.complete();
 }
 
 }  // namespace ptxlab::gpu

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/blob.h"
 #include "gpu/protocol.h"
 #include "launch/resolved.h"
 
@@ -36,8 +37,8 @@ struct Contest {
   };
   std::array<Side, kArms> sides;
   uint32_t shared = 0;  // the first so many buffers of both plans are the same memory: the task's arguments
-  std::vector<std::string> contents;  // of these; used where the init is `data`
-  std::vector<Element> elements;      // of these; empty: all exact
+  std::vector<base::Blob> contents;  // of these; used where the init is `data`
+  std::vector<Element> elements;     // of these; empty: all exact
   Change change;
   uint64_t seed = 1;         // of what may be foreseen: order, sets, variants. Keys of digests are drawn by the worker
   uint32_t pairs = 0;        // timed pairs an epoch; 0: as many as suit the kernels' time
@@ -51,7 +52,7 @@ struct Opened {
   Arm arm = Arm::a;                    // whose code was refused, or faulted
   std::string message;
   struct Look {
-    std::vector<std::string> contents;  // by shared buffer, afterwards; empty for inputs
+    std::vector<base::Blob> contents;  // by shared buffer, afterwards; empty for inputs
     bool as_a = false;  // of b: all its outputs have a's bits (by digests under keys that nobody knows); no contents
     std::vector<Overrun> overruns;   // guards that were written to, by buffer of the plan
     std::vector<uint32_t> changed;   // inputs that were written to
@@ -112,16 +113,6 @@ struct MeasureRequest {
   // elements. Unsteady outputs of floats are held against it by projections; without it (0, or none given) they go unchecked.
   std::vector<double> apart;
 };
-
-std::string encode(const Contest& contest);
-std::string encode(const Opened& opened);
-std::string encode(const MeasureRequest& request);
-std::string encode(const Measured& measured);
-// Nothing where the bytes are not exactly one such message.
-std::optional<Contest> decode_contest(std::string_view bytes);
-std::optional<Opened> decode_opened(std::string_view bytes);
-std::optional<MeasureRequest> decode_measure(std::string_view bytes);
-std::optional<Measured> decode_measured(std::string_view bytes);
 
 // Bits of Sensors::throttle that make a measurement worthless: thermal and power slow-downs, by software, hardware or the
 // power brake (NVML's clocksEventReasons). Idle, application clocks and the like are not among them.

@@ -14,6 +14,7 @@
 
 #include "base/file.h"
 #include "base/subprocess.h"
+#include "gpu/wire.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -281,7 +282,7 @@ base::Result<std::vector<CountedLaunch>> count(const Job& job, const CountOption
     return finding("GPU0030", "there is no ncu on this machine", "Nsight Compute has it; it comes with CUDA's toolkit");
   base::TemporaryFolder folder("ptxlab-ncu");
   fs::path request = folder.path() / "job";
-  if (auto failed = base::write_file(request, frame(Kind::job, encode(job))); !failed.empty()) return failed;
+  if (auto failed = base::write_file(request, joined(framed(Kind::job, job))); !failed.empty()) return failed;
   std::vector<std::string> metrics = metric_names();
   for (;;) {
     Said said = ask_ncu(ncu, request, job, metrics, options);

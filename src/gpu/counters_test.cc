@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "gpu/wire.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -111,7 +112,7 @@ TEST(Counters, NcuIsAskedForThePlansLaunchesAndNoOthers) {
   EXPECT_NE(asked.find("--kernel-name regex:^(partial)$ --launch-count 2"), std::string::npos) << asked;
   EXPECT_NE(asked.find("--clock-control none"), std::string::npos) << asked;
   EXPECT_NE(asked.find("env CUDA_VISIBLE_DEVICES=1 /opt/ptxlab-gpu"), std::string::npos) << asked;
-  EXPECT_EQ(ncu.file("job"), frame(Kind::job, encode(a_job())));
+  EXPECT_EQ(ncu.file("job"), joined(framed(Kind::job, a_job())));
 }
 
 TEST(Counters, WhyThereAreNone) {

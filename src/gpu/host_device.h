@@ -118,6 +118,10 @@ class HostDevice : public Device {
     sum_ += digest({reinterpret_cast<const char*>(at), bytes}, first, key);
     return std::nullopt;
   }
+  Trouble add_unlike(Address at, uint64_t words, uint8_t value) override {
+    sum_ += unlike({reinterpret_cast<const char*>(at), 8 * words}, value);
+    return std::nullopt;
+  }
   Trouble end_digest(uint64_t& sum) override {
     sum = sum_;
     return std::nullopt;

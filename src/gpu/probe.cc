@@ -327,7 +327,7 @@ class Prober {
     Contest contest;
     contest.sides[0] = contest.sides[1] = {job.code, job.plan};
     contest.shared = 1;
-    contest.contents = job.contents;
+    contest.contents.assign(job.contents.begin(), job.contents.end());
     contest.pairs = 4;
     contest.outputs = false;
     auto opened = gpu_.open(contest, options_.limit);

@@ -9,8 +9,7 @@ constexpr uint32_t kMark = 0x67787470;  // "ptxg"
 
 }  // namespace
 
-std::string encode(const Hello& hello) {
-  Writer out;
+void write(Writer& out, const Hello& hello) {
   out.number(hello.protocol);
   out.text(hello.trouble);
   out.text(hello.device);
@@ -21,12 +20,9 @@ std::string encode(const Hello& hello) {
   out.number(hello.l2_bytes);
   out.text(hello.driver_version);
   write(out, hello.warnings);
-  return std::move(out).take();
 }
 
-std::optional<Hello> decode_hello(std::string_view bytes) {
-  Reader in(bytes);
-  Hello hello;
+bool read(Reader& in, Hello& hello) {
   hello.protocol = in.number<uint32_t>();
   hello.trouble = in.text();
   hello.device = in.text();
@@ -37,12 +33,10 @@ std::optional<Hello> decode_hello(std::string_view bytes) {
   hello.l2_bytes = in.number<uint64_t>();
   hello.driver_version = in.text();
   hello.warnings = read_texts(in);
-  if (!in.complete()) return std::nullopt;
-  return hello;
+  return in.complete();
 }
 
-std::string encode(const Job& job) {
-  Writer out;
+void write(Writer& out, const Job& job) {
   out.text(job.code);
   write(out, job.plan);
   write(out, job.contents);
@@ -50,12 +44,9 @@ std::string encode(const Job& job) {
   out.number(job.poison);
   out.number(job.guard);
   out.number<uint8_t>(job.keep_module);
-  return std::move(out).take();
 }
 
-std::optional<Job> decode_job(std::string_view bytes) {
-  Reader in(bytes);
-  Job job;
+bool read(Reader& in, Job& job) {
   job.code = in.text();
   job.plan = read_plan(in);
   job.contents = read_texts(in);
@@ -63,42 +54,34 @@ std::optional<Job> decode_job(std::string_view bytes) {
   job.poison = in.number<uint8_t>();
   job.guard = in.number<uint32_t>();
   job.keep_module = in.number<uint8_t>() != 0;
-  if (!in.complete() || job.contents.size() != job.plan.buffers.size()) return std::nullopt;
-  return job;
+  return in.complete() && job.contents.size() == job.plan.buffers.size();
 }
 
-std::string encode(const Done& done) {
-  Writer out;
+void write(Writer& out, const Done& done) {
   out.number(done.end);
   out.text(done.message);
   out.number(done.launch);
   write(out, done.contents);
   write(out, done.overruns);
   out.number(done.milliseconds);
-  return std::move(out).take();
 }
 
-std::optional<Done> decode_done(std::string_view bytes) {
-  Reader in(bytes);
-  Done done;
+bool read(Reader& in, Done& done) {
   done.end = read_end(in);
   done.message = in.text();
   done.launch = in.number<uint32_t>();
   done.contents = read_texts(in);
   done.overruns = read_overruns(in);
   done.milliseconds = in.number<double>();
-  if (!in.complete()) return std::nullopt;
-  return done;
+  return in.complete();
 }
 
-std::string frame(Kind kind, std::string_view payload) {
+std::string frame_header(Kind kind, uint64_t bytes) {
   Writer out;
   out.number(kMark);
   out.number(kind);
-  out.number<uint64_t>(payload.size());
-  std::string whole = std::move(out).take();
-  whole.append(payload);
-  return whole;
+  out.number(bytes);
+  return joined(std::move(out).take());
 }
 
 std::optional<FrameHeader> decode_header(std::string_view bytes) {

@@ -1,5 +1,5 @@
 // What ptxlab and its worker say to each other over a pipe. A frame is a mark, a kind, a length and that many bytes; numbers
-// are little-endian. The worker greets first (Hello); then every Job is answered by one Done, and what contest.h says likewise. Both sides check every
+// are little-endian (wire.h). The worker greets first (Hello); then every Job is answered by one Done, and what contest.h says likewise. Both sides check every
 // length before they believe it: a worker that has lost its mind must not take ptxlab with it. Needs base and
 // launch/resolved.h alone, since the worker is a program of its own.
 #pragma once
@@ -64,14 +64,6 @@ struct Done {
   double milliseconds = 0;            // executed: of all launches, between two events; a hint, not a measurement
 };
 
-std::string encode(const Hello& hello);
-std::string encode(const Job& job);
-std::string encode(const Done& done);
-// Nothing where the bytes are not exactly one such message.
-std::optional<Hello> decode_hello(std::string_view bytes);
-std::optional<Job> decode_job(std::string_view bytes);
-std::optional<Done> decode_done(std::string_view bytes);
-
 // --- frames ---------------------------------------------------------------------------------------------------------------
 enum class Kind : uint32_t { hello = 1, job = 2, done = 3, contest = 4, opened = 5, measure = 6, measured = 7 };
 inline constexpr size_t kFrameHeader = 16;
@@ -81,7 +73,7 @@ struct FrameHeader {
   Kind kind = Kind::hello;
   uint64_t bytes = 0;
 };
-std::string frame(Kind kind, std::string_view payload);
+std::string frame_header(Kind kind, uint64_t bytes);
 std::optional<FrameHeader> decode_header(std::string_view bytes);
 
 }  // namespace ptxlab::gpu

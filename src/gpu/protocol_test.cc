@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/random.h"
-#include "gpu/contest.h"
+#include "gpu/wire.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -89,7 +90,7 @@ Measured a_measurement() {
 }
 
 TEST(Protocol, ContestsComeBackAsTheyWere) {
-  auto contest = decode_contest(encode(a_contest()));
+  auto contest = decode<Contest>(encode(a_contest()));
   ASSERT_TRUE(contest);
   EXPECT_EQ(contest->sides[1].code, "two");
   EXPECT_EQ(contest->sides[1].plan, a_contest().sides[1].plan);
@@ -106,14 +107,14 @@ TEST(Protocol, ContestsComeBackAsTheyWere) {
   opened.looks[0][1].unsteady = {1};
   opened.microseconds = {5, 6};
   opened.batch = 16;
-  auto again = decode_opened(encode(opened));
+  auto again = decode<Opened>(encode(opened));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->looks[1][0].contents, opened.looks[1][0].contents);
   EXPECT_EQ(again->looks[1][0].overruns, opened.looks[1][0].overruns);
   EXPECT_EQ(again->looks[0][1].changed, opened.looks[0][1].changed);
   EXPECT_EQ(again->looks[0][1].unsteady, opened.looks[0][1].unsteady);
   EXPECT_EQ(again->batch, 16u);
-  auto measured = decode_measured(encode(a_measurement()));
+  auto measured = decode<Measured>(encode(a_measurement()));
   ASSERT_TRUE(measured);
   ASSERT_EQ(measured->epochs.size(), 2u);
   EXPECT_EQ(measured->epochs[1].pairs[1].microseconds[1], 5.5f);
@@ -129,21 +130,21 @@ TEST(Protocol, ContestsComeBackAsTheyWere) {
 TEST(Protocol, AContestWhoseSidesDoNotShareTheirBuffersIsNone) {
   Contest contest = a_contest();
   contest.sides[1].plan.buffers[0].bytes = 4;
-  EXPECT_FALSE(decode_contest(encode(contest)));
+  EXPECT_FALSE(decode<Contest>(encode(contest)));
   contest = a_contest();
   contest.shared = 3;
-  EXPECT_FALSE(decode_contest(encode(contest)));
+  EXPECT_FALSE(decode<Contest>(encode(contest)));
   contest = a_contest();
   contest.change.offset = 4;  // two bytes at 4 of 5
-  EXPECT_FALSE(decode_contest(encode(contest)));
+  EXPECT_FALSE(decode<Contest>(encode(contest)));
   contest = a_contest();
   contest.contents.clear();
-  EXPECT_FALSE(decode_contest(encode(contest)));
+  EXPECT_FALSE(decode<Contest>(encode(contest)));
 }
 
 TEST(Protocol, MessagesComeBackAsTheyWere) {
   Job job = a_job();
-  auto again = decode_job(encode(job));
+  auto again = decode<Job>(encode(job));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->code, job.code);
   EXPECT_EQ(again->plan, job.plan);
@@ -155,7 +156,7 @@ TEST(Protocol, MessagesComeBackAsTheyWere) {
   done.contents = {"abcde", std::string(3, '\0')};
   done.overruns = {{1, -4, 8}};
   done.milliseconds = 0.25;
-  auto answer = decode_done(encode(done));
+  auto answer = decode<Done>(encode(done));
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->contents, done.contents);
   EXPECT_EQ(answer->overruns, done.overruns);
@@ -164,10 +165,10 @@ TEST(Protocol, MessagesComeBackAsTheyWere) {
   hello.device = "H";
   hello.sm = 90;
   hello.memory = uint64_t{139} << 30;
-  auto greeting = decode_hello(encode(hello));
+  auto greeting = decode<Hello>(encode(hello));
   ASSERT_TRUE(greeting);
   EXPECT_EQ(greeting->memory, hello.memory);
-  auto header = decode_header(frame(Kind::job, "1234").substr(0, kFrameHeader));
+  auto header = decode_header(frame_header(Kind::job, 4));
   ASSERT_TRUE(header);
   EXPECT_EQ(header->kind, Kind::job);
   EXPECT_EQ(header->bytes, 4u);
@@ -178,7 +179,7 @@ TEST(Protocol, TensorMapsThatReachOutsideAreNone) {
   auto decoded = [](const std::function<void(launch::ResolvedPlan&)>& change) {
     Job job = a_job();
     change(job.plan);
-    return decode_job(encode(job)).has_value();
+    return decode<Job>(encode(job)).has_value();
   };
   EXPECT_TRUE(decoded([](auto&) {}));
   EXPECT_FALSE(decoded([](auto& plan) { plan.launches[1].tensor_maps[0].map = 2; }));
@@ -197,10 +198,60 @@ TEST(Protocol, TensorMapsThatReachOutsideAreNone) {
   }));
 }
 
+// A pipe that hands over a few bytes at a time, and has more behind the message.
+class Trickle : public Source {
+ public:
+  explicit Trickle(std::string bytes) : bytes_(std::move(bytes)) {}
+  size_t read(char* into, size_t most) override {
+    size_t some = std::min({most, size_t{1} + random_.below(most > 1000 ? 100'000 : 7), bytes_.size() - at_});
+    bytes_.copy(into, some, at_);
+    at_ += some;
+    return some;
+  }
+  size_t at() const { return at_; }
+
+ private:
+  std::string bytes_;
+  size_t at_ = 0;
+  base::Random random_{3};
+};
+
+// Large buffers are named and not copied when they go out, and read into their place when they come.
+TEST(Protocol, LargeBuffersArriveWhole) {
+  Contest contest = a_contest();
+  std::string large(3 << 20, 'a');
+  for (size_t i = 0; i < large.size(); i += 4099) large[i] = static_cast<char>(i);
+  contest.contents = {large};
+  auto pieces = framed(Kind::contest, contest);
+  ASSERT_EQ(pieces.size(), 2u);
+  EXPECT_EQ(pieces[0].named.data(), contest.contents[0].data());
+  std::string whole = joined(pieces);
+  auto header = decode_header(std::string_view(whole).substr(0, kFrameHeader));
+  ASSERT_TRUE(header && header->bytes == whole.size() - kFrameHeader);
+
+  Trickle trickle(whole.substr(kFrameHeader) + "the next frame");
+  Reader in(trickle, header->bytes);
+  Contest came;
+  ASSERT_TRUE(read(in, came));
+  EXPECT_EQ(came.contents, contest.contents);
+  EXPECT_EQ(came.change.bytes, contest.change.bytes);
+  EXPECT_EQ(trickle.at(), header->bytes) << "nothing is taken of what follows";
+
+  for (size_t end : {size_t{10}, whole.size() / 2, whole.size() - kFrameHeader - 1}) {
+    Trickle ends(whole.substr(kFrameHeader, end));
+    Reader cut(ends, header->bytes);
+    Contest none;
+    EXPECT_FALSE(read(cut, none)) << end;
+  }
+  Trickle longer(whole.substr(kFrameHeader) + "x");
+  Reader in_longer(longer, header->bytes + 1);
+  EXPECT_FALSE(read(in_longer, came));
+}
+
 TEST(Protocol, WhatIsCutOffIsNoMessage) {
   std::string job = encode(a_job());
-  for (size_t n = 0; n < job.size(); ++n) EXPECT_FALSE(decode_job(std::string_view(job).substr(0, n))) << n;
-  EXPECT_FALSE(decode_job(job + "x"));
+  for (size_t n = 0; n < job.size(); ++n) EXPECT_FALSE(decode<Job>(std::string_view(job).substr(0, n))) << n;
+  EXPECT_FALSE(decode<Job>(job + "x"));
   EXPECT_FALSE(decode_header("ptxh000000000000"));
 }
 
@@ -212,7 +263,7 @@ TEST(Protocol, NonsenseIsSurvived) {
     std::string bytes = messages[n % 3];
     for (uint64_t flips = 1 + random.below(4); flips > 0; --flips)
       bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
-    if (auto decoded = decode_job(bytes)) {
+    if (auto decoded = decode<Job>(bytes)) {
       for (const auto& launch : decoded->plan.launches) {
         for (const auto& pointer : launch.pointers) {
           ASSERT_LT(pointer.buffer, decoded->plan.buffers.size());
@@ -224,11 +275,11 @@ TEST(Protocol, NonsenseIsSurvived) {
         }
       }
     }
-    decode_done(bytes);
-    decode_hello(bytes);
-    decode_contest(bytes);
-    decode_opened(bytes);
-    decode_measured(bytes);
+    decode<Done>(bytes);
+    decode<Hello>(bytes);
+    decode<Contest>(bytes);
+    decode<Opened>(bytes);
+    decode<Measured>(bytes);
   }
 }
 

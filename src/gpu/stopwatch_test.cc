@@ -326,7 +326,7 @@ TEST_F(StopwatchTest, ScratchIsZeroedForEveryExecution) {
 TEST_F(StopwatchTest, VariablesAreFilledForEveryExecution) {
   contest.sides[1].plan.symbols = {{"taps", 0, 0, 8, {}, {}}};
   device.kernels["other"] = [&](std::span<const uint8_t> parameters) {
-    EXPECT_EQ(device.taps, contest.contents[0].substr(0, 8));
+    EXPECT_EQ(device.taps, contest.contents[0].view().substr(0, 8));
     device.taps = "overwrit";
     return add_one(parameters);
   };

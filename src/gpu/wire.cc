@@ -1,5 +1,7 @@
 #include "gpu/wire.h"
 
+#include <algorithm>
+
 namespace ptxlab::gpu {
 namespace {
 
@@ -160,6 +162,66 @@ launch::ResolvedSymbol read_symbol(Reader& in, const std::vector<launch::Resolve
 
 }  // namespace
 
+std::string joined(const std::vector<Piece>& pieces) {
+  size_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.own.size() + piece.named.size();
+  std::string whole;
+  whole.reserve(bytes);
+  for (const auto& piece : pieces) whole.append(piece.own).append(piece.named);
+  return whole;
+}
+
+void Reader::fetch(size_t bytes) {
+  constexpr size_t kAtOnce = 1 << 16;
+  std::string held(rest_);
+  while (held.size() < bytes && left_ > 0) {
+    const size_t before = held.size();
+    held.resize(before + std::min<uint64_t>(left_, kAtOnce));
+    const size_t got = source_->read(held.data() + before, held.size() - before);
+    held.resize(before + got);
+    left_ = got == 0 ? 0 : left_ - got;
+  }
+  held_ = std::move(held);
+  rest_ = held_;
+}
+
+bool Reader::take(std::span<char> into) {
+  const size_t held = std::min(into.size(), rest_.size());
+  rest_.copy(into.data(), held);
+  rest_.remove_prefix(held);
+  for (size_t at = held; at < into.size();) {
+    const size_t got = source_->read(into.data() + at, into.size() - at);
+    if (got == 0) return fail(), false;
+    at += got;
+    left_ -= got;
+  }
+  return true;
+}
+
+std::string Reader::text() {
+  constexpr uint64_t kReserved = uint64_t{16} << 20;  // at most, before any of it came
+  constexpr uint64_t kStep = uint64_t{1} << 20;
+  auto size = number<uint64_t>();
+  if (size > rest_.size() + left_) return fail(), std::string();
+  std::string text;
+  text.reserve(std::min(size, kReserved));
+  while (text.size() < size) {
+    const size_t before = text.size();
+    text.resize(before + std::min(size - before, kStep));
+    if (!take(std::span(text).subspan(before))) return {};
+  }
+  return text;
+}
+
+// Memory that nobody has touched yet is only spoken for: what was announced and never comes costs nothing.
+base::Blob Reader::blob() {
+  auto size = number<uint64_t>();
+  if (size > rest_.size() + left_) return fail(), base::Blob();
+  auto blob = base::Blob::made(size, [&](std::span<char> into) { return take(into); });
+  if (!blob) return fail(), base::Blob();
+  return std::move(*blob);
+}
+
 void write(Writer& out, const launch::ResolvedPlan& plan) {
   out.number<uint64_t>(plan.buffers.size());
   for (const auto& buffer : plan.buffers) {
@@ -214,6 +276,16 @@ std::vector<std::string> read_texts(Reader& in) {
   std::vector<std::string> texts;
   for (size_t n = in.count(8); n > 0; --n) texts.push_back(in.text());
   return texts;
+}
+
+void write(Writer& out, const std::vector<base::Blob>& blobs) {
+  out.number<uint64_t>(blobs.size());
+  for (const auto& blob : blobs) out.text(blob);
+}
+std::vector<base::Blob> read_blobs(Reader& in) {
+  std::vector<base::Blob> blobs;
+  for (size_t n = in.count(8); n > 0; --n) blobs.push_back(in.blob());
+  return blobs;
 }
 
 void write(Writer& out, const std::vector<Overrun>& overruns) {

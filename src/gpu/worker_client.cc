@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "gpu/wire.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -19,14 +20,46 @@ std::string trimmed(std::string text) {
   return text;
 }
 
+// A child's output as the source of a message. Nothing is waited for beyond the deadline, however slowly it comes.
+class ChildSource : public Source {
+ public:
+  ChildSource(base::Child& child, base::Child::Deadline deadline) : child_(child), deadline_(deadline) {}
+  size_t read(char* into, size_t most) override {
+    if (talk_ == Talk::done && std::chrono::steady_clock::now() > deadline_) talk_ = Talk::late;
+    size_t got = 0;
+    if (talk_ == Talk::done) talk_ = child_.read_some(into, most, got, deadline_);
+    return talk_ == Talk::done ? got : 0;
+  }
+  Talk talk() const { return talk_; }
+
+ private:
+  base::Child& child_;
+  base::Child::Deadline deadline_;
+  Talk talk_ = Talk::done;
+};
+
 // The next frame of the given kind. `late` where the deadline passed, `gone` where the stream ended or is none of ours.
-Talk read_frame(base::Child& child, Kind kind, std::string& payload, base::Child::Deadline deadline) {
+template <class Answer>
+Talk read_frame(base::Child& child, Kind kind, std::optional<Answer>& answer, base::Child::Deadline deadline) {
   std::string header;
   if (auto talk = child.read(kFrameHeader, header, deadline); talk != Talk::done) return talk;
   auto decoded = decode_header(header);
   if (!decoded || decoded->kind != kind) return Talk::gone;
-  payload.clear();
-  return child.read(decoded->bytes, payload, deadline);
+  ChildSource source(child, deadline);
+  Reader in(source, decoded->bytes);
+  answer.emplace();
+  if (read(in, *answer)) return Talk::done;
+  answer.reset();
+  return source.talk() == Talk::late ? Talk::late : Talk::gone;
+}
+
+Talk write_pieces(base::Child& child, const std::vector<Piece>& pieces, base::Child::Deadline deadline) {
+  for (const auto& piece : pieces) {
+    for (std::string_view bytes : {std::string_view(piece.own), piece.named}) {
+      if (auto talk = child.write(bytes, deadline); talk != Talk::done) return talk;
+    }
+  }
+  return Talk::done;
 }
 
 // Of a worker that nobody said a place for.
@@ -79,9 +112,8 @@ base::Findings Worker::greet() {
                         "it is built beside ptxlab as ptxlab-gpu; behind ssh it is looked for on that side")};
   }
   child_ = std::move(*started);
-  std::string payload;
-  Talk talk = read_frame(*child_, Kind::hello, payload, std::chrono::steady_clock::now() + options_.start);
-  std::optional<Hello> hello = talk == Talk::done ? decode_hello(payload) : std::nullopt;
+  std::optional<Hello> hello;
+  Talk talk = read_frame(*child_, Kind::hello, hello, std::chrono::steady_clock::now() + options_.start);
   if (!hello || hello->protocol != kProtocol) {
     std::string ended = child_->stop(), errors = trimmed(child_->errors());
     child_.reset();
@@ -108,17 +140,15 @@ base::Findings Worker::greet() {
 }
 
 template <class Answer>
-base::Result<Answer> Worker::ask_once(Kind kind, const std::string& message, Kind answer_kind,
-                                      std::optional<Answer> (*decode)(std::string_view),
+base::Result<Answer> Worker::ask_once(const std::vector<Piece>& message, Kind answer_kind,
                                       std::chrono::milliseconds limit) {
   if (!child_) {
     if (auto failed = greet(); !failed.empty()) return failed;
   }
   auto deadline = std::chrono::steady_clock::now() + limit;
-  std::string payload;
-  Talk talk = child_->write(frame(kind, message), deadline);
-  if (talk == Talk::done) talk = read_frame(*child_, answer_kind, payload, deadline);
-  std::optional<Answer> answer = talk == Talk::done ? decode(payload) : std::nullopt;
+  std::optional<Answer> answer;
+  Talk talk = write_pieces(*child_, message, deadline);
+  if (talk == Talk::done) talk = read_frame(*child_, answer_kind, answer, deadline);
   if (answer && answer->end != Done::End::faulted && answer->end != Done::End::lost) return std::move(*answer);
   std::string ended = child_->stop(), errors = trimmed(child_->errors());
   child_.reset();  // the next job gets a new one
@@ -132,11 +162,11 @@ base::Result<Answer> Worker::ask_once(Kind kind, const std::string& message, Kin
       fmt::format("the GPU worker ended without an answer ({}){}", ended, errors.empty() ? "" : ": " + errors), "");
 }
 
-template <class Answer>
-base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind answer_kind,
-                                 std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit) {
-  auto answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
-  if (answer && answer->end == Done::End::lost) answer = ask_once<Answer>(kind, message, answer_kind, decode, limit);
+template <class Answer, class Request>
+base::Result<Answer> Worker::ask(Kind kind, const Request& request, Kind answer_kind, std::chrono::milliseconds limit) {
+  const std::vector<Piece> message = framed(kind, request);
+  auto answer = ask_once<Answer>(message, answer_kind, limit);
+  if (answer && answer->end == Done::End::lost) answer = ask_once<Answer>(message, answer_kind, limit);
   if (!answer || answer->end != Done::End::lost) return answer;
   return base::error("GPU0007", "the GPU fails its canary in a fresh worker too: " + answer->message,
                      "the machine needs attention: look at nvidia-smi and dmesg");
@@ -144,12 +174,12 @@ base::Result<Answer> Worker::ask(Kind kind, const std::string& message, Kind ans
 
 base::Result<Done> Worker::run(const Job& job, std::chrono::milliseconds limit) {
   contest_ = false;
-  return ask<Done>(Kind::job, encode(job), Kind::done, decode_done, limit);
+  return ask<Done>(Kind::job, job, Kind::done, limit);
 }
 
 base::Result<Opened> Worker::open(const Contest& contest, std::chrono::milliseconds limit) {
   contest_ = false;
-  auto opened = ask<Opened>(Kind::contest, encode(contest), Kind::opened, decode_opened, limit);
+  auto opened = ask<Opened>(Kind::contest, contest, Kind::opened, limit);
   contest_ = opened && opened->end == Done::End::executed;
   return opened;
 }
@@ -157,7 +187,7 @@ base::Result<Opened> Worker::open(const Contest& contest, std::chrono::milliseco
 base::Result<Measured> Worker::measure(const MeasureRequest& request, std::chrono::milliseconds limit) {
   if (!contest_)
     return base::error("GPU0006", "no contest is open", "the worker was replaced since it was: open it again");
-  return ask<Measured>(Kind::measure, encode(request), Kind::measured, decode_measured, limit);
+  return ask<Measured>(Kind::measure, request, Kind::measured, limit);
 }
 
 }  // namespace ptxlab::gpu

@@ -16,6 +16,8 @@
 
 namespace ptxlab::gpu {
 
+struct Piece;  // wire.h
+
 // This machine's worker: ptxlab-gpu beside this executable.
 std::string worker_program();
 
@@ -46,12 +48,10 @@ class Worker : public Runner {
   base::Findings greet();  // starts a process and reads its greeting
   // Sends one frame and reads its answer; the worker is gone afterwards where this is an error, or the answer a fault. A
   // worker whose canary fails has been broken by an earlier job: a fresh one is asked. Error: GPU0007, its canary fails too.
+  template <class Answer, class Request>
+  base::Result<Answer> ask(Kind kind, const Request& request, Kind answer_kind, std::chrono::milliseconds limit);
   template <class Answer>
-  base::Result<Answer> ask(Kind kind, const std::string& message, Kind answer_kind,
-                           std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit);
-  template <class Answer>
-  base::Result<Answer> ask_once(Kind kind, const std::string& message, Kind answer_kind,
-                                std::optional<Answer> (*decode)(std::string_view), std::chrono::milliseconds limit);
+  base::Result<Answer> ask_once(const std::vector<Piece>& message, Kind answer_kind, std::chrono::milliseconds limit);
 
   WorkerOptions options_;
   std::unique_ptr<base::Child> child_;  // null: to be started

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "gpu/wire.h"
 
 namespace ptxlab::gpu {
 namespace {
@@ -39,13 +40,13 @@ std::string greeting(uint32_t protocol = kProtocol, const std::string& trouble =
   hello.protocol = protocol;
   hello.trouble = trouble;
   hello.device = "fake";
-  return frame(Kind::hello, encode(hello));
+  return joined(framed(Kind::hello, hello));
 }
 
 std::string answer(Done::End end) {
   Done done;
   done.end = end;
-  return frame(Kind::done, encode(done));
+  return joined(framed(Kind::done, done));
 }
 
 TEST(Worker, OnlyAProperGreetingCounts) {

@@ -29,7 +29,8 @@ std::string Assemblers::why_none(isa::PtxVersion version) const {
       preferred->version, preferred->ptx_version / 10, preferred->ptx_version % 10, version / 10, version % 10);
 }
 
-isa::Target target_on_gpu(const isa::Target& of_module, uint32_t sm) {
+isa::Target target_on_gpu(const isa::Target& of_module, uint32_t sm, const std::optional<isa::Target>& judged) {
+  if (judged && judged->sm == sm) return *judged;
   return of_module.sm == sm ? of_module : isa::Target{static_cast<uint16_t>(sm), 0};
 }
 

@@ -24,7 +24,8 @@ struct Assemblers {
 
 // What a module is assembled for on a GPU of this compute capability (90: sm_90): its own target, suffix included, where it was
 // written for just this one, else the GPU's. The suffix matters: code for sm_90a runs on sm_90 hardware only.
-isa::Target target_on_gpu(const isa::Target& of_module, uint32_t sm);
+// What was judged so far is what runs: a judged target of this GPU's goes before (and its machine code is in the cache).
+isa::Target target_on_gpu(const isa::Target& of_module, uint32_t sm, const std::optional<isa::Target>& judged = {});
 
 // What this machine has; no witness.
 Assemblers installed_assemblers();

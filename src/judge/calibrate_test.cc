@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "base/random.h"
+#include "gpu/wire.h"
 #include "judge/calibration_kernels.h"
 #include "ptx/verifier.h"
 
@@ -22,7 +23,7 @@ class LinearGpu : public gpu::Runner {
 
   base::Result<gpu::Opened> open(const gpu::Contest& contest, std::chrono::milliseconds) override {
     EXPECT_EQ(contest.sides[0].plan.buffers, contest.sides[1].plan.buffers);
-    EXPECT_TRUE(gpu::decode_contest(gpu::encode(contest))) << "the worker would not read it";
+    EXPECT_TRUE(gpu::decode<gpu::Contest>(gpu::encode(contest))) << "the worker would not read it";
     gpu::Opened opened;
     opened.end = gpu::Done::End::executed;
     for (size_t arm = 0; arm < 2; ++arm) opened.microseconds[arm] = time_[arm] = time_of(contest.sides[arm].plan);

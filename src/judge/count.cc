@@ -44,7 +44,7 @@ base::Result<std::map<std::string, double>> count_side(const CountInput& input, 
   job.code = std::string(ptx);
   if (const toolchain::Tool* ptxas = input.assemblers.taking(module.version)) {
     toolchain::AssembleOptions how;
-    how.target = target_on_gpu(module.target, input.sm);
+    how.target = target_on_gpu(module.target, input.sm, input.target);
     auto assembled = toolchain::assemble(*ptxas, ptx, module.file, how);
     if (!assembled) return assembled.findings();
     job.code = std::move(assembled->cubin);

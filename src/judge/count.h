@@ -20,7 +20,8 @@ struct CountInput {
   const launch::Plan& plan;
   const Baseline& baseline;
   const Assemblers& assemblers;
-  uint32_t sm = 0;  // of the GPU that counts
+  uint32_t sm = 0;     // of the GPU that counts
+  isa::Target target;  // what the judge assembled for
   uint64_t seed = 1;
   const CountJob& count;
 };

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
+#include <future>
+#include <semaphore>
+#include <vector>
 
 #include "judge/judge_finding.h"
 #include "judge/second_opinion.h"
@@ -20,6 +24,8 @@ constexpr uint8_t kPoisons[] = {0xa5, 0x5a};
 constexpr std::chrono::seconds kLimit(20);
 // After this many cases that fault or hang the rest is not run: each may cost the limit and a new worker.
 constexpr size_t kFaultsMost = 2;
+// Cases that are compared at a time, while the GPU goes on: a comparison takes several times as long as an execution.
+constexpr ptrdiff_t kComparers = 6;
 
 class Gate {
  public:
@@ -29,6 +35,10 @@ class Gate {
     if (!make_code()) return std::move(result_);
     size_t count = input_.prepared.cases.size();
     for (size_t i = 0; i < count && faulted_ < kFaultsMost && !result_.outcome; ++i) run_case_of(i);
+    for (auto& compared : comparing_) {
+      auto wrong = compared.get();  // all of them: none may outlive the gate
+      if (wrong && !result_.outcome) note_wrong(std::move(*wrong));
+    }
     if (!result_.outcome) decide(count);
     return std::move(result_);
   }
@@ -40,7 +50,7 @@ class Gate {
     const toolchain::Tool* ptxas = input_.assemblers.taking(input_.module.version);
     code_ = std::string(input_.ptx);
     if (!ptxas) return true;
-    how_.target = target_on_gpu(input_.module.target, input_.runner.hello().sm);
+    how_.target = target_on_gpu(input_.module.target, input_.runner.hello().sm, input_.target);
     auto assembled = toolchain::assemble(*ptxas, input_.ptx, input_.file, how_);
     if (assembled) {
       code_ = std::move(assembled->cubin);
@@ -110,9 +120,10 @@ class Gate {
     return std::nullopt;
   }
 
+  // Runs the case; what came out is compared while the GPU goes on to the next.
   void run_case_of(size_t i) {
     ++ran_;
-    std::vector<std::string> right;  // what the task's buffers held after an execution that was right
+    std::vector<gpu::Done> executions;
     for (uint8_t poison : kPoisons) {
       gpu::Job job = job_of(i, poison);
       auto done = ask(job, i);
@@ -121,20 +132,41 @@ class Gate {
       if (done->end != gpu::Done::End::executed) return trouble(done->message);
       if (!stayed_inside(*done, job, i)) return;
       done->contents.resize(input_.prepared.cases[i].data.binding.buffers.size());  // scratch is nobody's answer
-      if (!right.empty() && done->contents == right)
-        continue;  // the same bits, on another poison: nothing to compare anew
-      CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*done, job, i));
-      if (verdict.right) {
-        right = std::move(done->contents);
-        continue;
-      }
-      if (poison != kPoisons[0]) verdict.summary += ", at a second launch of the same module and on another poison";
-      if (blames_assembler(job, *done, i, verdict.summary)) return;
-      ++wrong_;
-      result_.findings.insert(result_.findings.end(), verdict.findings.begin(), verdict.findings.end());
-      if (first_wrong_.empty()) first_wrong_ = fmt::format("{}: {}", label(i), verdict.summary);
-      return;
+      executions.push_back(std::move(*done));
     }
+    comparers_.acquire();
+    comparing_.push_back(std::async(std::launch::async, [this, i, executions = std::move(executions)]() mutable {
+      auto wrong = compare(i, executions);
+      comparers_.release();
+      return wrong;
+    }));
+  }
+
+  struct Wrong {
+    size_t number = 0;  // of the case
+    CaseVerdict verdict;
+    uint8_t poison = 0;
+    gpu::Done done;
+  };
+
+  // The first execution that is wrong. On a thread of its own: changes nothing here.
+  std::optional<Wrong> compare(size_t i, std::vector<gpu::Done>& executions) const {
+    for (size_t n = 0; n < executions.size(); ++n) {
+      if (n > 0 && executions[n].contents == executions[0].contents) continue;  // nothing to compare anew
+      CaseVerdict verdict = compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(executions[n], i));
+      if (verdict.right) continue;
+      if (n > 0) verdict.summary += ", at a second launch of the same module and on another poison";
+      return Wrong{i, std::move(verdict), kPoisons[n], std::move(executions[n])};
+    }
+    return std::nullopt;
+  }
+
+  void note_wrong(Wrong wrong) {
+    if (blames_assembler(job_of(wrong.number, wrong.poison), wrong.done, wrong.number, wrong.verdict.summary)) return;
+    ++wrong_;
+    const auto& findings = wrong.verdict.findings;
+    result_.findings.insert(result_.findings.end(), findings.begin(), findings.end());
+    if (first_wrong_.empty()) first_wrong_ = fmt::format("{}: {}", label(wrong.number), wrong.verdict.summary);
   }
 
   // True where the engine was right and another assembly of the text is right too: nothing is held against the candidate then.
@@ -148,7 +180,7 @@ class Gate {
         auto other = input_.runner.run(again, kLimit);
         if (!other || other->end != gpu::Done::End::executed) return std::nullopt;
         if (!other->overruns.empty()) return false;
-        if (!compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*other, again, i)).right) return false;
+        if (!compare_case(input_.prepared.task, input_.prepared.cases[i], as_run(*other, i)).right) return false;
       }
       return true;
     };
@@ -199,17 +231,19 @@ class Gate {
     if (first_fault_.empty()) first_fault_ = fmt::format("{}: {}", label(i), what);
   }
 
-  CaseRun as_run(const gpu::Done& done, const gpu::Job& job, size_t i) const {
+  CaseRun as_run(const gpu::Done& done, size_t i) const {
     CaseRun run;
     run.completed = true;
+    const auto& inputs = input_.prepared.cases[i].data.inputs;
     size_t count = input_.prepared.cases[i].data.binding.buffers.size();
     run.outputs.resize(count);
     run.defined.resize(count);  // empty: everywhere
     for (size_t b = 0; b < count && b < done.contents.size(); ++b) {
-      if (job.plan.buffers[b].role == launch::ResolvedBuffer::Role::in) {
-        if (done.contents[b] != job.contents[b]) run.modified.push_back(job.plan.buffers[b].name);
-      } else {
-        run.outputs[b].assign(done.contents[b].begin(), done.contents[b].end());
+      const auto& now = done.contents[b];
+      if (input_.plans[i].buffers[b].role != launch::ResolvedBuffer::Role::in) {
+        run.outputs[b].assign(now.begin(), now.end());
+      } else if (now.size() != inputs[b].size() || std::memcmp(now.data(), inputs[b].data(), now.size()) != 0) {
+        run.modified.push_back(input_.plans[i].buffers[b].name);
       }
     }
     return run;
@@ -251,6 +285,8 @@ class Gate {
   ExecuteResult result_;
   size_t ran_ = 0, faulted_ = 0, wrong_ = 0, unsteady_ = 0;
   std::string first_fault_, first_wrong_;
+  std::counting_semaphore<> comparers_{kComparers};
+  std::vector<std::future<std::optional<Wrong>>> comparing_;  // in the order of the cases; last, so that it goes first
 };
 
 }  // namespace

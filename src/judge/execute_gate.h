@@ -24,6 +24,7 @@ struct ExecuteInput {
   gpu::Runner& runner;
   bool right_on_engine = false;    // the emulate gate passed: a GPU that says otherwise is not believed at once
   std::filesystem::path suspects;  // where an assembler suspect's folder goes; empty: nowhere
+  std::optional<isa::Target> target = {};  // what the judge assembled it for; absent: what suits module and GPU
 };
 
 struct ExecuteResult {

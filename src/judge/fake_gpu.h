@@ -125,7 +125,7 @@ class FakeGpu : public gpu::Runner {
 
   static gpu::Opened::Look look_of(const gpu::Contest& contest, const std::string& entry, uint8_t variant) {
     gpu::Opened::Look look;
-    std::string x = contest.contents[0];
+    std::string x(contest.contents[0]);
     if (variant == 1) x.replace(contest.change.offset, contest.change.bytes.size(), contest.change.bytes);
     std::string y(contest.sides[0].plan.buffers[1].bytes, '\0');
     for (size_t i = 0; i + 4 <= y.size(); i += 4) {

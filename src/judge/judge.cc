@@ -193,7 +193,7 @@ class Judgement {
       return;
     }
     CountResult result =
-        count_both({task_, candidate_.ptx, module_, plan_, baseline, assemblers_, sm, options_.seed, job});
+        count_both({task_, candidate_.ptx, module_, plan_, baseline, assemblers_, sm, target_, options_.seed, job});
     append(findings, result.findings);
     verdict_.counters = std::move(result.counters);
   }
@@ -223,7 +223,7 @@ class Judgement {
                        std::span(plans_).subspan(prepared_->cases.size()), assemblers_, runner, oracle->get(),
                        state.inputs, state.calibrations(runner.hello().device, gate(GateName::time).findings),
                        fmt::format("{}|{}", key_of(task_, target_), options_.seed), options_.seed,
-                       state.parts.own_calibration_seconds});
+                       state.parts.own_calibration_seconds, target_});
     verdict_.timing = std::move(result.timing);
     return took(GateName::time, result);
   }

@@ -74,12 +74,13 @@ TEST_F(Policy, AWrittenDownCachePolicyIsReadWhereItIsKnown) {
     bool noted;
   };
   const char* load = "\n  ld.global.L2::cache_hint.f32 %f1, [%rd2], %rd1;";
-  for (const Hint& hint :
-       {Hint{"  mov.b64 %rd1, 0x14F0000000000000;", true}, {"  mov.b64 %rd1, 0x12F0000000000000;", false},
-        {"  mov.b64 %rd1, 0x1000000000000000;", false}, {"  ld.param.u64 %rd1, [p];", true},
-        {"  mov.b64 %rd3, 0x14F0000000000000;\n  mov.b64 %rd1, %rd3;", true},
-        {"  createpolicy.fractional.L2::evict_first.b64 %rd1, 1.0;", false},
-        {"  createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", true}}) {
+  for (const Hint& hint : {Hint{"  mov.b64 %rd1, 0x14F0000000000000;", true},
+                           {"  mov.b64 %rd1, 0x12F0000000000000;", false},
+                           {"  mov.b64 %rd1, 0x1000000000000000;", false},
+                           {"  ld.param.u64 %rd1, [p];", true},
+                           {"  mov.b64 %rd3, 0x14F0000000000000;\n  mov.b64 %rd1, %rd3;", true},
+                           {"  createpolicy.fractional.L2::evict_first.b64 %rd1, 1.0;", false},
+                           {"  createpolicy.fractional.L2::evict_last.b64 %rd1, 1.0;", true}}) {
     read(module_text("", std::string(hint.body) + load));
     EXPECT_EQ(codes(), hint.noted ? Codes{"POL0016"} : Codes{}) << hint.body;
   }

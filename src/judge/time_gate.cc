@@ -132,7 +132,7 @@ class Gate {
     const toolchain::Tool* ptxas = input_.assemblers.taking(module.version);
     if (!ptxas) return {std::string(ptx), ""};
     toolchain::AssembleOptions how;
-    how.target = target_on_gpu(module.target, input_.runner.hello().sm);
+    how.target = target_on_gpu(module.target, input_.runner.hello().sm, input_.target);
     auto assembled = toolchain::assemble(*ptxas, ptx, file, how);
     if (!assembled) return {"", assembled.findings().front().message};
     return {std::move(assembled->cubin), ""};
@@ -151,7 +151,7 @@ class Gate {
     }
     std::vector<TimedSize> against;
     for (size_t b = 0; b < input_.baselines.size(); ++b) {
-      auto timed = time_against(*input_.baselines[b], **kept, i, b == 0);
+      auto timed = time_against(*input_.baselines[b], kept, i, b == 0);
       if (timed) against.push_back(std::move(*timed));
       if (result_.outcome || result_.status == GateStatus::skipped) return false;
     }
@@ -168,7 +168,8 @@ class Gate {
     return true;
   }
 
-  base::Result<gpu::Contest> contest_of(const Baseline& baseline, const TimedInput& input, size_t i) const {
+  base::Result<gpu::Contest> contest_of(const Baseline& baseline, const TimedInputs::Kept& kept, size_t i) const {
+    const TimedInput& input = **kept;
     auto theirs = launch::resolve(baseline.plan, baseline.module, input.data.binding);
     if (!theirs) return theirs.findings();
     Code code = code_of(baseline.ptx, baseline.ptx_file, baseline.module);
@@ -181,7 +182,7 @@ class Gate {
     contest.sides[1] = {code_, input_.plans[i], keeps_state(task_, input_.module)};
     contest.shared = static_cast<uint32_t>(input.data.binding.buffers.size());
     for (const auto& bytes : input.data.inputs)
-      contest.contents.emplace_back(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      contest.contents.emplace_back(kept, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
     contest.elements = elements_of_buffers(task_);
     contest.change = input.change;
     contest.seed = input_.seed;
@@ -193,8 +194,9 @@ class Gate {
   }
 
   // Nothing: either the whole is decided, or this baseline is left out.
-  std::optional<TimedSize> time_against(const Baseline& baseline, const TimedInput& input, size_t i, bool own) {
-    auto contest = contest_of(baseline, input, i);
+  std::optional<TimedSize> time_against(const Baseline& baseline, const TimedInputs::Kept& kept, size_t i, bool own) {
+    const TimedInput& input = **kept;
+    auto contest = contest_of(baseline, kept, i);
     if (!contest) {
       const std::string why = contest.findings().front().message;
       if (own) {

@@ -32,6 +32,7 @@ struct TimeInput {
   std::string key;  // of task, target and seed: what inputs are kept by
   uint64_t seed = 1;
   double own_calibration_seconds = 20;  // at most, where there is none for this GPU and time
+  std::optional<isa::Target> target = {};  // what the judge assembled for; absent: what suits module and GPU
 };
 
 struct TimeResult {

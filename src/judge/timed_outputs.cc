@@ -214,7 +214,7 @@ class Comparing {
   Bytes bytes_of(const task::View& view, gpu::Arm arm, uint8_t variant, std::vector<uint8_t>& held) const {
     const auto& contents = input_.opened.looks[static_cast<size_t>(arm)][variant].contents;
     if (view.buffer >= contents.size()) return {};
-    const std::string& text = contents[view.buffer];
+    const std::string_view text = contents[view.buffer];
     Bytes bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
     if (!view.field) return bytes;
     held = task::gather(view, bytes);
@@ -369,7 +369,7 @@ std::vector<double> apart_of(const TimedOutputsInput& input) {
   for (const auto& view : task::output_views(input.prepared.task)) {
     const auto& contents = input.opened.looks[0][0].contents;
     if (view.field || elements[view.buffer] == gpu::Element::exact || view.buffer >= contents.size()) continue;
-    const std::string& text = contents[view.buffer];
+    const std::string_view text = contents[view.buffer];
     Bytes bytes(reinterpret_cast<const uint8_t*>(text.data()), text.size());
     uint64_t count = task::elements_of(view, text.size());
     Allowance allowance(input.prepared.task.tolerances.at(view.name), view, input);

@@ -76,6 +76,20 @@ TEST_F(WorkerKernels, TheDigestIsItsTwins) {
   }
 }
 
+TEST_F(WorkerKernels, WordsThatAreNotPoisonAreCounted) {
+  for (size_t count : {1u, 255u, 1024u, 3001u}) {
+    std::string data(8 * count, '\x5a');
+    for (size_t written : {size_t{0}, size_t{1}, size_t{3}}) {
+      for (size_t k = 0; k < written; ++k) data[(k * 8 * count / 3 + 5) % data.size()] = '\x5b';
+      uint64_t sum = 0;
+      auto made = run("ptxlab_unlike", {2, 1, 1}, data, words(uint64_t{count}, 0x0101010101010101u * 0x5a), 8);
+      std::memcpy(&sum, made.data(), 8);
+      EXPECT_EQ(sum, gpu::unlike(data, 0x5a)) << count << " " << written;
+      EXPECT_EQ(sum > 0, written > 0);
+    }
+  }
+}
+
 TEST_F(WorkerKernels, TheProjectionsAreTheirTwins) {
   base::Random random(5);
   for (auto type : {gpu::Element::f16, gpu::Element::bf16, gpu::Element::f32, gpu::Element::f64}) {

@@ -28,6 +28,7 @@ base::Finding fault(const char* code, const fs::path& file, std::string message,
   return base::error_in(file.string(), code, std::move(message), std::move(hint));
 }
 
+// The message in pieces: inputs of gigabytes are named and not copied.
 class Message {
  public:
   void number(uint64_t value) { raw(&value, 8); }
@@ -37,10 +38,33 @@ class Message {
     bytes_.append(value);
   }
   void raw(const void* from, size_t bytes) { bytes_.append(static_cast<const char*>(from), bytes); }
-  std::string take() { return std::move(bytes_); }
+  // As it stands there until the message has been sent.
+  void name(std::string_view bytes) {
+    named_.push_back({bytes_.size(), bytes});
+    size_ += bytes.size();
+  }
+  size_t size() const { return size_ + bytes_.size(); }
+  // Views of this message and of what it names.
+  std::vector<std::string_view> pieces() const {
+    std::vector<std::string_view> pieces;
+    size_t at = 0;
+    for (const auto& named : named_) {
+      pieces.push_back(std::string_view(bytes_).substr(at, named.after - at));
+      pieces.push_back(named.bytes);
+      at = named.after;
+    }
+    pieces.push_back(std::string_view(bytes_).substr(at));
+    return pieces;
+  }
 
  private:
+  struct Named {
+    size_t after;  // this many bytes of the message's own
+    std::string_view bytes;
+  };
   std::string bytes_;
+  std::vector<Named> named_;
+  size_t size_ = 0;  // of what is named
 };
 
 double scalar_value(const launch::Binding::Scalar& scalar) {
@@ -66,10 +90,11 @@ class ReferenceOracle : public Oracle {
     assert(count > 0 && "an output of the task");
     base::Command command;
     command.argv = {program_.string()};
-    command.input = message(data, output, indices, count);
+    const Message message = this->message(data, output, indices, count);
+    command.more_input = message.pieces();
     command.limits.wall = seconds(120);
     command.limits.network = false;
-    command.limits.address_space = (uint64_t{2} << 30) + 4 * command.input.size() + 4 * kElementBytes * count;
+    command.limits.address_space = (uint64_t{2} << 30) + 4 * message.size() + 4 * kElementBytes * count;
     command.limits.output = kElementBytes * count + (size_t{1} << 20);
     const base::Outcome outcome = base::run(command);
     if (!outcome.ok()) {
@@ -93,8 +118,8 @@ class ReferenceOracle : public Oracle {
     return elements_of(view, data.binding.buffers[view.buffer].bytes);
   }
 
-  std::string message(const CaseData& data, std::string_view output, std::span<const uint64_t> indices,
-                      uint64_t count) const {
+  Message message(const CaseData& data, std::string_view output, std::span<const uint64_t> indices,
+                  uint64_t count) const {
     Message message;
     message.number(data.binding.parameters.size());
     for (const auto& [name, value] : data.binding.parameters) {
@@ -109,7 +134,9 @@ class ReferenceOracle : public Oracle {
     const std::vector<View> inputs = input_views(task_);
     message.number(inputs.size());
     for (const View& view : inputs) {
-      const std::vector<uint8_t> bytes = gather(view, data.inputs[view.buffer]);
+      std::vector<uint8_t> held;
+      if (view.field) held = gather(view, data.inputs[view.buffer]);
+      const std::vector<uint8_t>& bytes = view.field ? held : data.inputs[view.buffer];
       const std::vector<int64_t> shape = shape_of(view, data);
       message.text(view.name);
       message.text(isa::name_of(view.type));
@@ -117,13 +144,17 @@ class ReferenceOracle : public Oracle {
       message.number(shape.size());
       for (int64_t dim : shape) message.number(static_cast<uint64_t>(dim));
       message.number(bytes.size());
-      message.raw(bytes.data(), bytes.size());
+      if (view.field) {
+        message.raw(bytes.data(), bytes.size());
+      } else {
+        message.name({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+      }
     }
     message.text(output);
     message.number(indices.empty() ? 0 : 1);
     message.number(count);
     for (uint64_t index : indices) message.number(index);
-    return message.take();
+    return message;
   }
 
   base::Result<std::vector<Expected>> elements(const std::string& bytes, uint64_t count, const CaseData& data,

@@ -6,8 +6,11 @@
 // double precision or better. The magnitude is the sum of |dr/dt| |t| over the inexact intermediate values t of the
 // result r: for a sum the sum of the |terms|, for exp(x) |r| (1 + |x|). An element that is exact has magnitude 0. This
 // header holds the program around it: the case comes in on stdin, the elements go out on stdout, both binary. It needs
-// the standard library alone, for it is compiled wherever ptxlab runs.
+// the standard library and POSIX alone, for it is compiled wherever ptxlab runs.
 #pragma once
+#include <sys/mman.h>
+#include <sys/stat.h>
+
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -27,7 +30,7 @@ class Input {
   int64_t dim(size_t i) const { return shape_.at(i); }
   // Element i as a double: exact for every type but 64-bit integers beyond 2^53.
   double operator[](int64_t i) const {
-    const unsigned char* at = data_.data() + static_cast<uint64_t>(i) * bytes_;
+    const unsigned char* at = data_ + static_cast<uint64_t>(i) * bytes_;
     if (type_ == "f32") return read<float>(at);
     if (type_ == "bf16") return bits_to_float(static_cast<uint32_t>(read<uint16_t>(at)) << 16);
     if (type_ == "f16") return small_float(read<uint16_t>(at), 5, 10, true);
@@ -38,7 +41,7 @@ class Input {
   }
   // Element i of an integer buffer; unsigned 64-bit values as their bits.
   int64_t integer(int64_t i) const {
-    const unsigned char* at = data_.data() + static_cast<uint64_t>(i) * bytes_;
+    const unsigned char* at = data_ + static_cast<uint64_t>(i) * bytes_;
     const bool negative = type_[0] == 's';
     if (bytes_ == 1) return negative ? read<int8_t>(at) : read<uint8_t>(at);
     if (bytes_ == 2) return negative ? read<int16_t>(at) : read<uint16_t>(at);
@@ -78,7 +81,8 @@ class Input {
   std::string type_;
   uint64_t bytes_ = 0, elements_ = 0;
   std::vector<int64_t> shape_;
-  std::vector<unsigned char> data_;
+  const unsigned char* data_ = nullptr;
+  std::vector<unsigned char> held_;
 };
 
 struct Case {
@@ -114,6 +118,16 @@ struct Program {
       std::exit(3);
     }
   }
+  // Where stdin is a file the inputs stay in it: of gigabytes a sample of elements needs little.
+  static const unsigned char* in_place(uint64_t bytes) {
+    struct stat file;
+    const long at = std::ftell(stdin);
+    if (at < 0 || fstat(0, &file) != 0 || !S_ISREG(file.st_mode)) return nullptr;
+    if (bytes > static_cast<uint64_t>(file.st_size) - static_cast<uint64_t>(at)) return nullptr;  // get() says so
+    static void* const whole = mmap(nullptr, static_cast<size_t>(file.st_size), PROT_READ, MAP_PRIVATE, 0, 0);
+    if (whole == MAP_FAILED || std::fseek(stdin, static_cast<long>(bytes), SEEK_CUR) != 0) return nullptr;
+    return static_cast<const unsigned char*>(whole) + at;
+  }
   static uint64_t number() {
     uint64_t value;
     get(&value, 8);
@@ -144,9 +158,13 @@ struct Program {
       input.bytes_ = number();
       input.shape_.resize(number());
       for (int64_t& dim : input.shape_) dim = static_cast<int64_t>(number());
-      input.data_.resize(number());
-      get(input.data_.data(), input.data_.size());
-      input.elements_ = input.data_.size() / input.bytes_;
+      const uint64_t size = number();
+      input.elements_ = size / input.bytes_;
+      input.data_ = in_place(size);
+      if (input.data_) continue;
+      input.held_.resize(size);
+      get(input.held_.data(), size);
+      input.data_ = input.held_.data();
     }
     output = text();
     const uint64_t all = number();  // 0 and the number of elements, or 1, their number and the indices

@@ -199,6 +199,13 @@ Trouble EngineDevice::add_digest(Address at, uint64_t bytes, uint64_t first, uin
   return std::nullopt;
 }
 
+Trouble EngineDevice::add_unlike(Address at, uint64_t words, uint8_t value) {
+  auto from = bytes_at(at, 8 * words);
+  if (fault_ || from.empty()) return fault_ ? fault_ : kIllegal;
+  sum_ += gpu::unlike({reinterpret_cast<const char*>(from.data()), 8 * words}, value);
+  return std::nullopt;
+}
+
 Trouble EngineDevice::end_digest(uint64_t& sum) {
   sum = sum_;
   return fault_;

@@ -53,6 +53,7 @@ class EngineDevice : public gpu::Device {
   gpu::Trouble begin_digest() override;
   gpu::Trouble add_digest(gpu::Address at, uint64_t bytes, uint64_t first, uint64_t key) override;
   gpu::Trouble end_digest(uint64_t& sum) override;
+  gpu::Trouble add_unlike(gpu::Address at, uint64_t words, uint8_t value) override;
   gpu::Trouble project(gpu::Address at, uint64_t count, gpu::Element type, uint64_t key,
                        gpu::Projection& into) override;
   uint64_t l2_bytes() const override { return 1 << 16; }

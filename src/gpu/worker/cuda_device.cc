@@ -200,6 +200,10 @@ class CudaDevice : public Device {
     return launch_own("ptxlab_digest", ctas_for(bytes / 8 + 1), kDigestThreads,
                       Parameters().add(at).add(bytes).add(first).add(key).add(sum_).bytes());
   }
+  Trouble add_unlike(Address at, uint64_t words, uint8_t value) override {
+    return launch_own("ptxlab_unlike", ctas_for(words), kDigestThreads,
+                      Parameters().add(at).add(words).add(0x0101010101010101u * value).add(sum_).bytes());
+  }
   Trouble end_digest(uint64_t& sum) override { return read(sum_, {reinterpret_cast<char*>(&sum), sizeof sum}); }
 
   Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) override {

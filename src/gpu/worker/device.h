@@ -73,6 +73,8 @@ class Device {
   virtual Trouble begin_digest() = 0;
   virtual Trouble add_digest(Address at, uint64_t bytes, uint64_t first, uint64_t key) = 0;
   virtual Trouble end_digest(uint64_t& sum) = 0;
+  // Adds to the digest how many 8-byte words from `at` (a multiple of 8) on do not consist of `value`.
+  virtual Trouble add_unlike(Address at, uint64_t words, uint8_t value) = 0;
   // Of `count` elements of a float type; waits.
   virtual Trouble project(Address at, uint64_t count, Element type, uint64_t key, Projection& into) = 0;
 

@@ -28,6 +28,17 @@ inline uint64_t digest(std::string_view bytes, uint64_t first, uint64_t key) {
   return sum;
 }
 
+// How many whole 8-byte words do not consist of this byte.
+inline uint64_t unlike(std::string_view bytes, uint8_t value) {
+  const uint64_t word = 0x0101010101010101u * value;
+  uint64_t count = 0, found = 0;
+  for (size_t at = 0; at + 8 <= bytes.size(); at += 8) {
+    std::memcpy(&found, bytes.data() + at, 8);
+    count += found != word;
+  }
+  return count;
+}
+
 // Nearly equal numbers: sixteen sums under signs drawn from the key. Where each element may be off by at most b_i, and errors
 // know nothing of the signs, such a sum is off by no more than a few times sqrt(sum of b_i^2). What is infinite or NaN counts as 0
 // there; where it lies is in `unusual`.

@@ -10,6 +10,7 @@
 
 #include "gpu/contest.h"
 #include "gpu/protocol.h"
+#include "gpu/wire.h"
 #include "gpu/worker/canary.h"
 #include "gpu/worker/session.h"
 #include "gpu/worker/stopwatch.h"
@@ -19,23 +20,33 @@ namespace {
 
 bool write_all(int out, std::string_view bytes) {
   while (!bytes.empty()) {
-    ssize_t sent = write(out, bytes.data(), bytes.size());
+    ssize_t sent = ::write(out, bytes.data(), bytes.size());
     if (sent <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(sent));
   }
   return true;
 }
 
-// False: the other side is gone, or speaks something else.
-bool read_exactly(int in, size_t bytes, std::string& into) {
-  into.resize(bytes);
-  for (size_t at = 0; at < bytes;) {
-    ssize_t got = read(in, into.data() + at, bytes - at);
-    if (got <= 0) return false;
-    at += static_cast<size_t>(got);
+template <class Answer>
+bool send(int out, Kind kind, const Answer& answer) {
+  for (const auto& piece : framed(kind, answer)) {
+    if (!write_all(out, piece.own) || !write_all(out, piece.named)) return false;
   }
   return true;
 }
+
+// The pipe as the source of a message.
+class PipeSource : public Source {
+ public:
+  explicit PipeSource(int in) : in_(in) {}
+  size_t read(char* into, size_t most) override {
+    ssize_t got = ::read(in_, into, most);
+    return got > 0 ? static_cast<size_t>(got) : 0;
+  }
+
+ private:
+  int in_;
+};
 
 // Answers one frame after the other until the other side is gone.
 class Worker {
@@ -43,23 +54,30 @@ class Worker {
   Worker(Device& device, int in, int out) : device_(device), in_(in), out_(out) {}
 
   int serve() {
-    std::string bytes;
-    while (read_exactly(in_, kFrameHeader, bytes)) {
+    PipeSource pipe(in_);
+    while (true) {
+      std::string bytes(kFrameHeader, '\0');
+      for (size_t at = 0; at < bytes.size();) {
+        size_t got = pipe.read(bytes.data() + at, bytes.size() - at);
+        if (got == 0) return 0;
+        at += got;
+      }
       auto header = decode_header(bytes);
-      if (!header || !read_exactly(in_, header->bytes, bytes)) return none("a frame");
+      if (!header) return none("a frame");
+      Reader in(pipe, header->bytes);
       bool known = false, lost = false;
       switch (header->kind) {
         case Kind::job:
-          known = answer(
-              decode_job(bytes), Kind::done, [&](Job& job) { return run(job); }, lost);
+          known = answer<Job>(
+              in, Kind::done, [&](Job& job) { return run(job); }, lost);
           break;
         case Kind::contest:
-          known = answer(
-              decode_contest(bytes), Kind::opened, [&](Contest& contest) { return open(contest); }, lost);
+          known = answer<Contest>(
+              in, Kind::opened, [&](Contest& contest) { return open(contest); }, lost);
           break;
         case Kind::measure:
-          known = answer(
-              decode_measure(bytes), Kind::measured, [&](MeasureRequest& request) { return measure(request); }, lost);
+          known = answer<MeasureRequest>(
+              in, Kind::measured, [&](MeasureRequest& request) { return measure(request); }, lost);
           break;
         case Kind::hello:
         case Kind::done:
@@ -69,7 +87,6 @@ class Worker {
       if (!known) return none("a request");
       if (lost) _exit(0);  // the context is gone, and tearing it down may hang
     }
-    return 0;
   }
 
  private:
@@ -79,11 +96,11 @@ class Worker {
   }
 
   template <class Request, class Serve>
-  bool answer(std::optional<Request> request, Kind kind, const Serve& serve, bool& lost) {
-    if (!request) return false;
-    auto answered = serve(*request);
-    lost = !write_all(out_, frame(kind, encode(answered))) || answered.end == Done::End::faulted ||
-           answered.end == Done::End::lost;
+  bool answer(Reader& in, Kind kind, const Serve& serve, bool& lost) {
+    Request request;
+    if (!read(in, request)) return false;
+    auto answered = serve(request);
+    lost = !send(out_, kind, answered) || answered.end == Done::End::faulted || answered.end == Done::End::lost;
     return true;
   }
 
@@ -137,7 +154,7 @@ int serve(std::unique_ptr<Device> device, const std::string& why_none, int in, i
   Hello hello;
   if (device) hello = device->hello();
   hello.trouble = why_none;
-  if (!write_all(out, frame(Kind::hello, encode(hello))) || !device) return device ? 1 : 3;
+  if (!send(out, Kind::hello, hello) || !device) return device ? 1 : 3;
   return Worker(*device, in, out).serve();
 }
 

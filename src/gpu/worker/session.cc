@@ -59,8 +59,7 @@ class Session {
   }
 
  private:
-  static constexpr uint32_t kUnknown = UINT32_MAX;            // faults come late: several launches were queued
-  static constexpr uint64_t kInOnePiece = uint64_t{4} << 20;  // so much goes over and comes back as one
+  static constexpr uint32_t kUnknown = UINT32_MAX;  // faults come late: several launches were queued
 
   PlacedPlan placed() const { return {job_.plan, starts_, maps_}; }
 
@@ -71,24 +70,14 @@ class Session {
   }
 
   Trouble prepare() {
-    const bool one_piece = bytes_ <= kInOnePiece;
-    std::string image(one_piece ? bytes_ : 0, static_cast<char>(job_.poison));
     for (size_t i = 0; i < job_.plan.buffers.size(); ++i) {
       const auto& buffer = job_.plan.buffers[i];
       if (buffer.bytes == 0 || buffer.init == ResolvedBuffer::Init::poison) continue;
       const bool data = buffer.init == ResolvedBuffer::Init::data;
       if (data && job_.contents[i].size() != buffer.bytes)
         return "the content of '" + buffer.name + "' has another size";
-      if (one_piece) {
-        if (data) job_.contents[i].copy(image.data() + places_[i], buffer.bytes);
-        if (!data) std::memset(image.data() + places_[i], 0, buffer.bytes);
-        continue;
-      }
       if (auto why = data ? device_.write(starts_[i], job_.contents[i]) : device_.fill(starts_[i], 0, buffer.bytes))
         return why;
-    }
-    if (one_piece && bytes_ > 0) {
-      if (auto why = device_.write(begin_, image)) return why;
     }
     return fill_variables(device_, Arm::a, placed());
   }
@@ -103,37 +92,49 @@ class Session {
     return std::nullopt;
   }
 
-  // Buffers with their guards come back whole: the ends of what is rounded up belong to the guard behind.
+  // Guards are looked at where they lie; they come over only where something was written to them. What is rounded up belongs to
+  // the guard behind.
   Trouble collect(Done& done) {
-    std::string image, one;
-    if (bytes_ <= kInOnePiece && bytes_ > 0) {
-      image.resize(bytes_);
-      if (auto why = device_.read(begin_, image)) return why;
-    }
+    bool clean = false;
+    if (auto why = look_between(clean)) return why;
     for (uint32_t i = 0; i < job_.plan.buffers.size(); ++i) {
       const auto& buffer = job_.plan.buffers[i];
-      const uint64_t size = guard_ + aligned(buffer.bytes) + guard_;
-      std::string_view whole;
-      if (image.empty()) {
-        one.resize(size);
-        if (auto why = device_.read(starts_[i] - guard_, one)) return why;
-        whole = one;
-      } else {
-        whole = std::string_view(image).substr(places_[i] - guard_, size);
-      }
-      look_at_guards(done, i, whole, buffer.bytes);
-      done.contents.emplace_back(whole.substr(guard_, buffer.bytes));
+      std::string content(clean ? whole_words(buffer.bytes) : guard_ + aligned(buffer.bytes) + guard_, '\0');
+      if (auto why = content.empty() ? std::nullopt : device_.read(starts_[i] - (clean ? 0 : guard_), content))
+        return why;
+      look_at_guards(done, i, content, clean ? 0 : guard_, buffer.bytes);
+      done.contents.push_back(clean ? std::move(content) : content.substr(guard_));
+      done.contents.back().resize(buffer.bytes);
     }
     return std::nullopt;
   }
 
-  void look_at_guards(Done& done, uint32_t buffer, std::string_view whole, uint64_t bytes) const {
+  static uint64_t whole_words(uint64_t bytes) { return (bytes + 7) / 8 * 8; }
+
+  // All that lies before, between and behind the buffers' words, on the GPU.
+  Trouble look_between(bool& clean) {
+    if (auto why = device_.begin_digest()) return why;
+    Address from = begin_;
+    for (size_t i = 0; i <= job_.plan.buffers.size(); ++i) {
+      const bool last = i == job_.plan.buffers.size();
+      const Address to = last ? begin_ + bytes_ : starts_[i];
+      if (auto why = to > from ? device_.add_unlike(from, (to - from) / 8, job_.poison) : std::nullopt) return why;
+      if (!last) from = starts_[i] + whole_words(job_.plan.buffers[i].bytes);
+    }
+    uint64_t unlike = 0;
+    auto why = device_.end_digest(unlike);
+    clean = unlike == 0;
+    return why;
+  }
+
+  // `whole`: `before` bytes of guard, the buffer's, and what came of the guard behind.
+  void look_at_guards(Done& done, uint32_t buffer, std::string_view whole, uint64_t before, uint64_t bytes) const {
     Overrun overrun{buffer, 0, 0};
-    for (auto [from, to] : {std::pair<uint64_t, uint64_t>{0, guard_}, {guard_ + bytes, whole.size()}}) {
+    for (auto [from, to] : {std::pair<uint64_t, uint64_t>{0, before}, {before + bytes, whole.size()}}) {
       if (untouched(whole.substr(from, to - from), job_.poison)) continue;
       for (uint64_t at = from; at < to; ++at) {
         if (static_cast<uint8_t>(whole[at]) == job_.poison) continue;
-        if (overrun.bytes++ == 0) overrun.offset = static_cast<int64_t>(at) - static_cast<int64_t>(guard_);
+        if (overrun.bytes++ == 0) overrun.offset = static_cast<int64_t>(at) - static_cast<int64_t>(before);
       }
     }
     if (overrun.bytes > 0) done.overruns.push_back(overrun);

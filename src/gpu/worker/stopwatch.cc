@@ -167,7 +167,7 @@ class Stopwatch::Contestants {
     for (uint32_t i = 0; i < contest_.shared; ++i) {
       const auto& buffer = stage_.shared()[i];
       if (buffer.role != launch::ResolvedBuffer::Role::in || contest_.contents[i].empty()) continue;
-      std::string now(buffer.bytes, '\0'), content = contest_.contents[i];
+      std::string now(buffer.bytes, '\0'), content(contest_.contents[i]);
       must(device_.read(stage_.shared_at(0, i), now), Done::End::faulted, arm);
       if (variant == 1 && i == contest_.change.buffer)
         content.replace(contest_.change.offset, contest_.change.bytes.size(), contest_.change.bytes);
@@ -197,8 +197,14 @@ class Stopwatch::Contestants {
     for (size_t i = 0; i < contest_.shared; ++i) {
       const auto& buffer = stage_.shared()[i];
       if (buffer.role == launch::ResolvedBuffer::Role::in) continue;
-      look.contents[i].resize(buffer.bytes);
-      must(device_.read(stage_.shared_at(0, i), look.contents[i]), Done::End::faulted, arm);
+      Trouble why;
+      auto content = base::Blob::made(buffer.bytes, [&](std::span<char> into) {
+        why = device_.read(stage_.shared_at(0, i), into);
+        return !why;
+      });
+      must(why, Done::End::faulted, arm);
+      if (!content) must("there is no memory for what '" + buffer.name + "' holds", Done::End::trouble, arm);
+      look.contents[i] = std::move(*content);
     }
   }
 
