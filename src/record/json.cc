@@ -208,6 +208,30 @@ Counters read_counters(const json& value, std::string place) {
   return counters;
 }
 
+// A line's counts in the order of "columns", so that a long kernel's profile stays short.
+constexpr std::array kProfileColumns = {"line",    "warps",         "threads", "requests",
+                                        "sectors", "ideal_sectors", "passes",  "ideal_passes"};
+
+json profile_json(const LineProfile& profile) {
+  json lines = json::array();
+  for (const auto& one : profile.lines)
+    lines.push_back(
+        {one.line, one.warps, one.threads, one.requests, one.sectors, one.ideal_sectors, one.passes, one.ideal_passes});
+  return {{"of", profile.of}, {"columns", kProfileColumns}, {"lines", std::move(lines)}};
+}
+
+LineProfile read_profile(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  LineProfile profile;
+  profile.of = object.get<std::string>("of");
+  for (const auto& row : object.get<std::vector<std::vector<uint64_t>>>("lines")) {
+    if (row.size() != kProfileColumns.size() || row[0] > UINT32_MAX)
+      throw Wrong{object.place("lines") + " has a line that does not fit its columns"};
+    profile.lines.push_back({static_cast<uint32_t>(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7]});
+  }
+  return profile;
+}
+
 Gate read_gate(const json& value, const std::string& place) {
   Object object(value, place);
   Gate gate;
@@ -295,6 +319,9 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
     verdict.timing = std::move(*timing);
   }
   verdict.unexecuted_lines = object.get<std::vector<uint32_t>>("unexecuted_lines");
+  if (object.has("profile")) verdict.profile = read_profile(object.at("profile"), object.place("profile"));
+  if (object.has("baseline_profile"))
+    verdict.baseline_profile = read_profile(object.at("baseline_profile"), object.place("baseline_profile"));
   return verdict;
 }
 
@@ -494,6 +521,8 @@ json to_json(const Verdict& verdict) {
   }
   if (verdict.timing) made["timing"] = to_json(*verdict.timing);
   if (!verdict.sass.empty()) made["sass"] = sass_json(verdict.sass);
+  if (verdict.profile) made["profile"] = profile_json(*verdict.profile);
+  if (verdict.baseline_profile) made["baseline_profile"] = profile_json(*verdict.baseline_profile);
   return made;
 }
 

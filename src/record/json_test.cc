@@ -73,6 +73,8 @@ Verdict a_verdict() {
   verdict.estimate->resident_ctas = 8;
   verdict.estimate->assumptions = {"32 registers a thread"};
   verdict.estimated_speedup = 1.25;
+  verdict.profile = {"all cases", {{7, 10, 320, 0, 0, 0, 0, 0}, {9, 10, 320, 10, 40, 20, 0, 0}}};
+  verdict.baseline_profile = {"all cases", {{8, UINT64_MAX / 2, 1, 2, 3, 4, 5, 6}}};
   return verdict;
 }
 
@@ -132,7 +134,19 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(after->estimate->assumptions, before.estimate->assumptions);
   EXPECT_EQ(after->sass, before.sass);
   EXPECT_EQ(after->counters, before.counters);
+  EXPECT_EQ(after->profile, before.profile);
+  EXPECT_EQ(after->baseline_profile, before.baseline_profile);
   EXPECT_FALSE(after->baseline_estimate);
+}
+
+TEST(Json, ProfilesThatDoNotFitAreFindings) {
+  json made = to_json(a_verdict());
+  made["profile"]["lines"][0].erase(0);
+  EXPECT_EQ(verdict_from_json(made).findings().front().code, "REC0001");
+  made["profile"]["lines"] = {{uint64_t{1} << 32, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(verdict_from_json(made).findings().front().code, "REC0001");
+  made.erase("profile");  // as verdicts of earlier versions
+  EXPECT_FALSE(verdict_from_json(made)->profile);
 }
 
 TEST(Json, EveryNameGoesRound) {
