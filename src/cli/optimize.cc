@@ -176,11 +176,9 @@ nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, cons
                                 {"verdict", record::to_json(attempt.verdict)}});
   }
   for (const auto& [proposer, usage] : result.used) {
-    json["usage"].push_back({{"proposer", proposer},
-                             {"requests", usage.requests},
-                             {"tokens_asked", usage.asked},
-                             {"tokens_answered", usage.answered},
-                             {"estimated", usage.estimated}});
+    auto one = record::to_json(usage);
+    one["proposer"] = proposer;
+    json["usage"].push_back(std::move(one));
   }
   for (size_t i : result.ranking) json["ranking"].push_back(result.attempts[i].candidate.name);
   for (const auto& file : written) json["written"].push_back(file.string());

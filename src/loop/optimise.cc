@@ -111,10 +111,7 @@ class Gathering {
     auto known =
         std::find_if(result_.used.begin(), result_.used.end(), [&](const auto& u) { return u.proposer == name; });
     if (known == result_.used.end()) known = result_.used.insert(known, {name, {}});
-    known->usage.requests += usage.requests;
-    known->usage.asked += usage.asked;
-    known->usage.answered += usage.answered;
-    known->usage.estimated |= usage.estimated;
+    known->usage.add(usage);
   }
 
   std::vector<Candidate> take(int most) {
