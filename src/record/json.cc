@@ -141,6 +141,7 @@ Candidate read_candidate_object(const json& value, std::string place) {
   object.at("ptx");  // it may be empty, not missing
   candidate.ptx = object.text("ptx").value_or("");
   candidate.plan = object.text("plan");
+  candidate.cuda = object.text("cuda").value_or("");
   candidate.prompt = object.text("prompt").value_or("");
   candidate.answer = object.text("answer").value_or("");
   candidate.steps = object.optional<int>("steps").value_or(1);
@@ -346,6 +347,9 @@ Brief read_brief_object(const json& value, const task::Task& task) {
   brief.baseline_ptx = object.get<std::string>("baseline_ptx");
   brief.baseline_plan = object.get<std::string>("baseline_plan");
   brief.source = object.get<std::string>("source");
+  auto language = object.optional<std::string>("language").value_or("ptx");
+  if (language != "ptx" && language != "cuda") throw Wrong{"brief.language is neither ptx nor cuda"};
+  brief.language = language == "cuda" ? Language::cuda : Language::ptx;
   brief.seed = object.get<uint64_t>("seed");
   object.each("baseline_resources", [&](const json& item, const std::string& where) {
     brief.baseline_resources.push_back(read_resources(item, where));
@@ -401,6 +405,7 @@ json to_json(const Candidate& candidate) {
               {"proposer", candidate.proposer},  {"idea", candidate.idea},
               {"ptx", text_json(candidate.ptx)}, {"plan", candidate.plan ? text_json(*candidate.plan) : json()}};
   if (candidate.steps > 1) out["steps"] = candidate.steps;
+  if (!candidate.cuda.empty()) out["cuda"] = text_json(candidate.cuda);
   // Only a model's candidates have these.
   if (!candidate.prompt.empty()) out["prompt"] = text_json(candidate.prompt);
   if (!candidate.answer.empty()) out["answer"] = text_json(candidate.answer);
@@ -543,6 +548,7 @@ json to_json(const Brief& brief) {
       {"constraints", to_json(brief.constraints)},
       {"earlier", std::move(earlier)},
       {"seed", brief.seed}};
+  if (brief.language != Language::ptx) made["language"] = name_of(brief.language);
   if (!brief.baseline_sass.empty()) made["baseline_sass"] = sass_json(brief.baseline_sass);
   return made;
 }

@@ -23,6 +23,7 @@ nlohmann::json to_json(const Brief& brief);      // ptxlab.brief/1; the task by 
 nlohmann::json to_json(const Attempt& attempt);  // ptxlab.attempt/1
 // "dollars" is null where the price of some of it is unknown.
 nlohmann::json to_json(const Usage& usage);
+base::Result<Usage> usage_from_json(const nlohmann::json& json);
 
 base::Result<Candidate> candidate_from_json(const nlohmann::json& json);
 base::Result<Verdict> verdict_from_json(const nlohmann::json& json);

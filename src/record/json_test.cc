@@ -81,6 +81,8 @@ Verdict a_verdict() {
 TEST(CandidateJson, AModelsWordsAndAnyBytesComeBack) {
   Candidate candidate = a_candidate();
   EXPECT_FALSE(to_json(candidate).contains("answer"));
+  EXPECT_FALSE(to_json(candidate).contains("cuda"));
+  candidate.cuda = "__global__ void k() {} // \xff";
   candidate.ptx = std::string("// \xff\x00 bytes", 10);
   candidate.plan = "\xc3";
   candidate.prompt = "Make it faster.";
@@ -90,6 +92,7 @@ TEST(CandidateJson, AModelsWordsAndAnyBytesComeBack) {
   ASSERT_TRUE(back.ok()) << base::render(back.findings(), "");
   EXPECT_EQ(back->ptx, candidate.ptx);
   EXPECT_EQ(back->plan, candidate.plan);
+  EXPECT_EQ(back->cuda, candidate.cuda);
   EXPECT_EQ(back->prompt, candidate.prompt);
   EXPECT_EQ(back->answer, candidate.answer);
   ASSERT_EQ(back->findings.size(), 1u);
@@ -168,6 +171,7 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   before.baseline_ptx = "ptx";
   before.baseline_plan = "plan";
   before.source = "cu";
+  before.language = Language::cuda;
   before.constraints.max_registers = 64;
   before.earlier.push_back({a_candidate(), a_verdict()});
   before.seed = 0xffffffffffffffffu;
@@ -176,6 +180,7 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   ASSERT_TRUE(after) << base::render(after.findings(), "");
   EXPECT_EQ(to_json(*after), made);
   EXPECT_EQ(after->seed, before.seed);
+  EXPECT_EQ(after->language, Language::cuda);
   EXPECT_EQ(after->constraints.max_registers, 64);
   EXPECT_FALSE(after->constraints.vector_bytes);
   task::Task other = before.task;

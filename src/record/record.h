@@ -24,6 +24,9 @@ struct Candidate {
   std::string proposer;             // "rules", "files"
   std::string idea;                 // one line: "4 neighbouring elements a thread, 128-bit accesses"
   std::string name;                 // short: "vectorise-4"
+  // The CUDA C that nvcc makes `ptx` of, where that is what its proposer writes; else empty. It may declare and compute, and never
+  // runs on the host.
+  std::string cuda;
   // A model's: all it was asked and all it said. Else empty.
   std::string prompt, answer;
   // What its proposer has to say of it. An error means that there is no PTX in it to judge: it is malformed as it stands.
@@ -203,11 +206,16 @@ struct Earlier {
   Verdict verdict;
 };
 
+// What a proposer is to write: PTX itself, or CUDA C that nvcc makes PTX of.
+enum class Language : uint8_t { ptx, cuda };
+std::string_view name_of(Language language);
+
 struct Brief {
   task::Task task;
   isa::Target target;
   std::string baseline_ptx, baseline_plan;
   std::string source;  // CUDA, may be empty
+  Language language = Language::ptx;
   std::vector<toolchain::Resources> baseline_resources;
   std::vector<toolchain::SassFacts> baseline_sass;
   Constraints constraints;

@@ -1,6 +1,7 @@
 // The JSON form of what a model was asked and what it cost.
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "record/json.h"
 
 namespace ptxlab::record {
@@ -12,6 +13,24 @@ nlohmann::json to_json(const Usage& usage) {
                          {"estimated", usage.estimated},      {"dollars", nullptr}};
   if (auto cost = usage.cost()) json["dollars"] = *cost;
   return json;
+}
+
+base::Result<Usage> usage_from_json(const nlohmann::json& json) {
+  try {
+    Usage usage;
+    usage.requests = json.at("requests").get<int64_t>();
+    usage.asked = json.at("tokens_asked").get<int64_t>();
+    usage.answered = json.at("tokens_answered").get<int64_t>();
+    usage.reasoning = json.at("tokens_reasoning").get<int64_t>();
+    usage.cached = json.at("tokens_cached").get<int64_t>();
+    usage.cache_written = json.at("tokens_cache_written").get<int64_t>();
+    usage.estimated = json.at("estimated").get<bool>();
+    usage.unpriced = json.at("dollars").is_null();
+    if (!usage.unpriced) usage.dollars = json.at("dollars").get<double>();
+    return usage;
+  } catch (const nlohmann::json::exception& e) {
+    return base::error("REC0001", std::string("what a model used: ") + e.what(), "");
+  }
 }
 
 }  // namespace ptxlab::record
