@@ -139,8 +139,8 @@ TEST(Prompt, ATemplateThatIsNoneIsAFinding) {
 
 std::unique_ptr<record::Proposer> proposer_of(const std::string& url, const std::string& settings = "",
                                               Limits limits = {}) {
-  auto client =
-      std::make_unique<Client>(*parse_model("org/m@" + url), Key("sk-0123456789"), *parse_settings(settings), limits);
+  auto client = std::make_unique<Client>(*parse_model(openai_dialect(), "org/m@" + url), Key("sk-0123456789"),
+                                         *parse_settings(settings), limits);
   client->sleep = [](std::chrono::milliseconds) {};
   return make_model_proposer(std::move(client), project_template());
 }

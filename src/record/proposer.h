@@ -31,6 +31,10 @@ struct Usage {
   }
 };
 
+// "3 requests, 1200 tokens asked (800 of them cached), 400 answered (300 of them thinking), $0.0123": for people. An unknown price is
+// said to be unknown.
+std::string describe(const Usage& usage);
+
 // What went over the wire with a model's server, as it was: for transcripts. A key never stands in it.
 struct Exchange {
   struct Try {

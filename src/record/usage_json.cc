@@ -1,4 +1,6 @@
 // The JSON form of what a model was asked and what it cost.
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -31,6 +33,19 @@ base::Result<Usage> usage_from_json(const nlohmann::json& json) {
   } catch (const nlohmann::json::exception& e) {
     return base::error("REC0001", std::string("what a model used: ") + e.what(), "");
   }
+}
+
+std::string describe(const Usage& usage) {
+  auto part = [](int64_t count, const char* what) { return count ? fmt::format(" ({} of them {})", count, what) : ""; };
+  auto text = fmt::format("{} requests, {} tokens asked{}, {} answered{}", usage.requests, usage.asked,
+                          part(usage.cached, "from the cache"), usage.answered, part(usage.reasoning, "thinking"));
+  if (usage.unpriced) {
+    text += usage.dollars > 0 ? fmt::format(", ${:.4f} and more of unknown price", usage.dollars) : ", price unknown";
+  } else if (usage.dollars > 0) {
+    text += fmt::format(", ${:.4f}", usage.dollars);
+  }
+  if (usage.estimated) text += " (not all counted by the server: partly estimated)";
+  return text;
 }
 
 }  // namespace ptxlab::record
