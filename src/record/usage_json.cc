@@ -1,4 +1,4 @@
-// The JSON form of what a model was asked and what it cost.
+// What a model was asked and what it cost, as JSON and in words.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
