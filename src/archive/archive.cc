@@ -52,6 +52,9 @@ void Archive::Impl::migrate() {
 
 std::string Archive::Impl::store(std::string_view text) {
   std::string hash = base::sha256(text);
+  SQLite::Statement known(db, "SELECT 1 FROM text WHERE hash = ?");
+  known.bind(1, hash);
+  if (known.executeStep()) return hash;
   std::string bytes = compress(text);
   SQLite::Statement insert(db, "INSERT OR IGNORE INTO text(hash, size, zstd) VALUES (?, ?, ?)");
   insert.bind(1, hash);

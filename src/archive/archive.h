@@ -8,9 +8,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "record/proposer.h"
 #include "record/record.h"
 
 namespace ptxlab::archive {
@@ -70,17 +72,20 @@ class Archive {
   // --- of bench (archive/bench.h) ---
   base::Findings add_bench(Run& run, std::string_view lock, std::string_view rejudged = "");
   base::Findings add_question(const std::string& run, const Cell& cell);
-  base::Findings add_answer(const std::string& run, Answer& answer);  // fills id and at
+  base::Findings add_answers(const std::string& run, std::vector<Answer>& answers);  // all or none; fills id and at
   base::Findings add_unanswered(const std::string& run, const Unanswered& unanswered);
   // The attempt that an answer led to; both rows or none.
   base::Result<int64_t> add_judged(const Answer& answer, record::Attempt& attempt, double seconds);
   // Error: ARC0008, a run that is none of bench.
   base::Result<Bench> bench(const std::string& run);
   base::Result<std::vector<Bench>> benches();  // the newest first
-  // In the order of their cells. `texts` false: without brief and candidate.
-  base::Result<std::vector<Answer>> answers(const std::string& run, bool texts = true);
+  // In the order of their cells, without brief and candidate; answer() has one whole.
+  base::Result<std::vector<Answer>> answers(const std::string& run);
+  base::Result<Answer> answer(int64_t id);
   // The last for each cell that has no answer, by cell.
   base::Result<std::vector<Unanswered>> unanswered(const std::string& run);
+  // What questions without an answer have used, by arm; all of them, those answered at a later try too.
+  base::Result<std::vector<std::pair<std::string, record::Usage>>> unanswered_usage(const std::string& run);
   // How many questions were put and had neither answer nor trouble: what was on its way when a run was killed.
   base::Result<int64_t> interrupted(const std::string& run);
 

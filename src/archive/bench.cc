@@ -83,29 +83,32 @@ base::Findings Archive::add_question(const std::string& run, const Cell& cell) {
   }
 }
 
-base::Findings Archive::add_answer(const std::string& run, Answer& answer) {
+base::Findings Archive::add_answers(const std::string& run, std::vector<Answer>& answers) {
   std::lock_guard guard(mutex_);
-  answer.at = from_ms(to_ms(std::chrono::system_clock::now()));
+  const auto now = from_ms(to_ms(std::chrono::system_clock::now()));
   try {
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
-    std::string brief = impl_->store(answer.brief_json);
-    SQLite::Statement insert(impl_->db,
-                             "INSERT INTO answer(run, arm, task, sample, turn, at_ms, seconds, usage, note, findings, "
-                             "brief, candidate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    bind_cell(insert, run, answer.cell);
-    insert.bind(6, to_ms(answer.at));
-    insert.bind(7, answer.seconds);
-    insert.bind(8, usage_text(answer.usage));
-    insert.bind(9, answer.note);
-    insert.bind(10, findings_text(answer.findings));
-    insert.bind(11, brief);
-    if (answer.candidate) insert.bind(12, impl_->store(base::print_json(record::to_json(*answer.candidate), -1)));
-    insert.exec();
-    answer.id = impl_->db.getLastInsertRowid();
+    for (auto& answer : answers) {
+      answer.at = now;
+      std::string brief = impl_->store(answer.brief_json);
+      SQLite::Statement insert(impl_->db,
+                               "INSERT INTO answer(run, arm, task, sample, turn, at_ms, seconds, usage, note, "
+                               "findings, brief, candidate) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      bind_cell(insert, run, answer.cell);
+      insert.bind(6, to_ms(answer.at));
+      insert.bind(7, answer.seconds);
+      insert.bind(8, usage_text(answer.usage));
+      insert.bind(9, answer.note);
+      insert.bind(10, findings_text(answer.findings));
+      insert.bind(11, brief);
+      if (answer.candidate) insert.bind(12, impl_->store(base::print_json(record::to_json(*answer.candidate), -1)));
+      insert.exec();
+      answer.id = impl_->db.getLastInsertRowid();
+    }
     transaction.commit();
     return {};
   } catch (const SQLite::Exception& e) {
-    answer.id = 0;
+    for (auto& answer : answers) answer.id = 0;
     return {not_written(e)};
   }
 }
@@ -187,37 +190,59 @@ base::Result<std::vector<Bench>> Archive::benches() {
   return benches;
 }
 
-base::Result<std::vector<Answer>> Archive::answers(const std::string& run, bool texts) {
+namespace {
+
+constexpr const char* kAnswerColumns =
+    "SELECT answer.id, arm, task, sample, turn, at_ms, answer.seconds, usage, note, findings, brief, candidate, "
+    "attempt, "
+    "judged.seconds FROM answer LEFT JOIN judged ON judged.answer = answer.id ";
+
+// Without its texts, whose hashes stand in columns 10 and 11.
+Answer answer_of(SQLite::Statement& row) {
+  Answer answer;
+  answer.id = row.getColumn(0).getInt64();
+  answer.cell = cell_of(row, 1);
+  answer.at = from_ms(row.getColumn(5).getInt64());
+  answer.seconds = row.getColumn(6).getDouble();
+  answer.usage = usage_of(row.getColumn(7).getString());
+  answer.note = row.getColumn(8).getString();
+  answer.findings = findings_of(row.getColumn(9).getString());
+  if (!row.getColumn(12).isNull()) {
+    answer.attempt = row.getColumn(12).getInt64();
+    answer.judge_seconds = row.getColumn(13).getDouble();
+  }
+  return answer;
+}
+
+}  // namespace
+
+base::Result<std::vector<Answer>> Archive::answers(const std::string& run) {
   std::lock_guard guard(mutex_);
   try {
-    SQLite::Statement query(impl_->db,
-                            "SELECT answer.id, arm, task, sample, turn, at_ms, answer.seconds, usage, note, findings, "
-                            "brief, candidate, attempt, judged.seconds FROM answer LEFT JOIN judged ON "
-                            "judged.answer = answer.id WHERE run = ? ORDER BY arm, task, sample, turn");
+    SQLite::Statement query(impl_->db, std::string(kAnswerColumns) + "WHERE run = ? ORDER BY arm, task, sample, turn");
     query.bind(1, run);
     std::vector<Answer> answers;
-    while (query.executeStep()) {
-      Answer answer;
-      answer.id = query.getColumn(0).getInt64();
-      answer.cell = cell_of(query, 1);
-      answer.at = from_ms(query.getColumn(5).getInt64());
-      answer.seconds = query.getColumn(6).getDouble();
-      answer.usage = usage_of(query.getColumn(7).getString());
-      answer.note = query.getColumn(8).getString();
-      answer.findings = findings_of(query.getColumn(9).getString());
-      if (texts) answer.brief_json = impl_->fetch(query.getColumn(10).getString());
-      if (texts && !query.getColumn(11).isNull()) {
-        auto candidate = record::read_candidate(impl_->fetch(query.getColumn(11).getString()));
-        if (!candidate) return candidate.findings();
-        answer.candidate = *std::move(candidate);
-      }
-      if (!query.getColumn(12).isNull()) {
-        answer.attempt = query.getColumn(12).getInt64();
-        answer.judge_seconds = query.getColumn(13).getDouble();
-      }
-      answers.push_back(std::move(answer));
-    }
+    while (query.executeStep()) answers.push_back(answer_of(query));
     return answers;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+base::Result<Answer> Archive::answer(int64_t id) {
+  std::lock_guard guard(mutex_);
+  try {
+    SQLite::Statement query(impl_->db, std::string(kAnswerColumns) + "WHERE answer.id = ?");
+    query.bind(1, id);
+    if (!query.executeStep()) throw SQLite::Exception(fmt::format("answer {} is missing", id));
+    Answer answer = answer_of(query);
+    answer.brief_json = impl_->fetch(query.getColumn(10).getString());
+    if (!query.getColumn(11).isNull()) {
+      auto candidate = record::read_candidate(impl_->fetch(query.getColumn(11).getString()));
+      if (!candidate) return candidate.findings();
+      answer.candidate = *std::move(candidate);
+    }
+    return answer;
   } catch (const std::exception& e) {
     return not_read(e);
   }
@@ -239,6 +264,20 @@ base::Result<std::vector<Unanswered>> Archive::unanswered(const std::string& run
                       usage_of(query.getColumn(5).getString()), findings_of(query.getColumn(6).getString())});
     }
     return rows;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+base::Result<std::vector<std::pair<std::string, record::Usage>>> Archive::unanswered_usage(const std::string& run) {
+  std::lock_guard guard(mutex_);
+  try {
+    SQLite::Statement query(impl_->db, "SELECT arm, usage FROM unanswered WHERE run = ? AND usage <> '' ORDER BY id");
+    query.bind(1, run);
+    std::vector<std::pair<std::string, record::Usage>> used;
+    while (query.executeStep())
+      used.emplace_back(query.getColumn(0).getString(), *usage_of(query.getColumn(1).getString()));
+    return used;
   } catch (const std::exception& e) {
     return not_read(e);
   }

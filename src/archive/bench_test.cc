@@ -50,6 +50,12 @@ class BenchRows : public ::testing::Test {
     run.command = "ptxlab bench x.toml";
     ASSERT_TRUE(archive->add_bench(run, "{\"schema\": \"ptxlab.lock/1\"}").empty());
   }
+  base::Findings add(Answer& answer) {
+    std::vector<Answer> one = {answer};
+    auto findings = archive->add_answers(run.id, one);
+    answer = one.front();
+    return findings;
+  }
   base::TemporaryFolder folder{"bench-rows"};
   std::unique_ptr<Archive> archive;
   archive::Run run;
@@ -57,22 +63,24 @@ class BenchRows : public ::testing::Test {
 
 TEST_F(BenchRows, AnAnswerComesBackWholeAndItsAttemptBesideIt) {
   auto answer = answer_of({"model", "norm/x", 2, 1}, "// ptx");
-  ASSERT_TRUE(archive->add_answer(run.id, answer).empty());
-  auto waiting = archive->answers(run.id);
+  ASSERT_TRUE(add(answer).empty());
+  auto list = archive->answers(run.id);
+  ASSERT_TRUE(list.ok()) << base::render(list.findings(), "");
+  ASSERT_EQ(list->size(), 1u);
+  EXPECT_FALSE(list->front().attempt);
+  EXPECT_EQ(list->front().cell, answer.cell);
+  auto waiting = archive->answer(answer.id);
   ASSERT_TRUE(waiting.ok()) << base::render(waiting.findings(), "");
-  ASSERT_EQ(waiting->size(), 1u);
-  EXPECT_FALSE(waiting->front().attempt);
-  EXPECT_EQ(waiting->front().cell, answer.cell);
-  EXPECT_EQ(waiting->front().candidate->ptx, "// ptx");
-  EXPECT_EQ(waiting->front().candidate->cuda, "__global__ void k();");
-  EXPECT_EQ(waiting->front().candidate->answer, "No \xff.");
-  EXPECT_EQ(waiting->front().brief_json, answer.brief_json);
-  EXPECT_EQ(waiting->front().usage->reasoning, 10);
-  EXPECT_EQ(waiting->front().usage->cost(), 0.25);
-  EXPECT_EQ(waiting->front().findings.at(0).code, "LLM0006");
+  EXPECT_EQ(waiting->candidate->ptx, "// ptx");
+  EXPECT_EQ(waiting->candidate->cuda, "__global__ void k();");
+  EXPECT_EQ(waiting->candidate->answer, "No \xff.");
+  EXPECT_EQ(waiting->brief_json, answer.brief_json);
+  EXPECT_EQ(waiting->usage->reasoning, 10);
+  EXPECT_EQ(waiting->usage->cost(), 0.25);
+  EXPECT_EQ(waiting->findings.at(0).code, "LLM0006");
   auto attempt = attempt_of(run.id, answer);
   ASSERT_TRUE(archive->add_judged(answer, attempt, 0.5).ok());
-  auto done = archive->answers(run.id, false);
+  auto done = archive->answers(run.id);
   ASSERT_TRUE(done.ok());
   EXPECT_EQ(done->front().attempt, attempt.id);
   EXPECT_EQ(done->front().judge_seconds, 0.5);
@@ -85,11 +93,15 @@ TEST_F(BenchRows, AnAnswerComesBackWholeAndItsAttemptBesideIt) {
 
 TEST_F(BenchRows, ACellHasOneAnswerAndAnAnswerOneAttempt) {
   auto answer = answer_of({"model", "norm/x", 1, 1}, "// a"), again = answer_of({"model", "norm/x", 1, 1}, "// b");
-  ASSERT_TRUE(archive->add_answer(run.id, answer).empty());
-  EXPECT_EQ(archive->add_answer(run.id, again).at(0).code, "ARC0003");
+  ASSERT_TRUE(add(answer).empty());
+  EXPECT_EQ(add(again).at(0).code, "ARC0003");
   auto attempt = attempt_of(run.id, answer), second = attempt;
   ASSERT_TRUE(archive->add_judged(answer, attempt, 1).ok());
   EXPECT_FALSE(archive->add_judged(answer, second, 1).ok());
+  // Several go in together or not at all.
+  std::vector<Answer> several = {answer_of({"model", "norm/x", 2, 1}, "// c"), again};
+  EXPECT_EQ(archive->add_answers(run.id, several).at(0).code, "ARC0003");
+  EXPECT_EQ(archive->answers(run.id)->size(), 1u);
   // The refused one's attempt went with it.
   EXPECT_EQ(archive->attempts({.run = run.id})->size(), 1u);
 }
@@ -101,10 +113,10 @@ TEST_F(BenchRows, QuestionsWithoutAnAnswerAreCounted) {
   EXPECT_EQ(*archive->interrupted(run.id), 2);
   auto answer = answer_of(first, "// a");
   answer.usage.reset();
-  ASSERT_TRUE(archive->add_answer(run.id, answer).empty());
+  ASSERT_TRUE(add(answer).empty());
   // One that needs no question counts for none.
   auto unasked = answer_of({"rules", "norm/x", 1, 1}, "// a");
-  ASSERT_TRUE(archive->add_answer(run.id, unasked).empty());
+  ASSERT_TRUE(add(unasked).empty());
   EXPECT_EQ(*archive->interrupted(run.id), 1);
   base::Findings trouble = {{"LLM0010", base::Severity::error, {}, "no answer", "", {}}};
   ASSERT_TRUE(archive->add_unanswered(run.id, {second, {}, std::nullopt, trouble}).empty());
@@ -116,7 +128,7 @@ TEST_F(BenchRows, QuestionsWithoutAnAnswerAreCounted) {
   EXPECT_EQ(rows->front().findings.at(0).code, "LLM0010");
   // Answered at a later try: no longer among them.
   auto late = answer_of(second, "// b");
-  ASSERT_TRUE(archive->add_answer(run.id, late).empty());
+  ASSERT_TRUE(add(late).empty());
   EXPECT_TRUE(archive->unanswered(run.id)->empty());
 }
 
@@ -135,7 +147,7 @@ TEST_F(BenchRows, ARunIsFoundByItsBeginningOrAsTheLast) {
 TEST_F(BenchRows, OnlyGrow) {
   auto answer = answer_of({"model", "norm/x", 1, 1}, "// a");
   ASSERT_TRUE(archive->add_question(run.id, answer.cell).empty());
-  ASSERT_TRUE(archive->add_answer(run.id, answer).empty());
+  ASSERT_TRUE(add(answer).empty());
   ASSERT_TRUE(archive->add_unanswered(run.id, {answer.cell, {}, std::nullopt, {}}).empty());
   auto attempt = attempt_of(run.id, answer);
   ASSERT_TRUE(archive->add_judged(answer, attempt, 1).ok());
