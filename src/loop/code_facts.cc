@@ -35,7 +35,7 @@ std::vector<std::string> code_facts(const judge::Baseline& baseline) {
     for (const auto& access : structure.accesses) {
       shared |= access.space == isa::Space::shared;
       atomics |= access.atomic;
-      irregular |= access.space == isa::Space::global && access.stride == analysis::StrideClass::irregular;
+      irregular |= access.space == isa::Space::global && access.lanes.stride == analysis::StrideClass::irregular;
     }
     for (const auto& statement : function.body) {
       const auto* instruction = statement.instruction();
