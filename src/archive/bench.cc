@@ -207,6 +207,7 @@ Answer answer_of(SQLite::Statement& row) {
   answer.usage = usage_of(row.getColumn(7).getString());
   answer.note = row.getColumn(8).getString();
   answer.findings = findings_of(row.getColumn(9).getString());
+  answer.has_candidate = !row.getColumn(11).isNull();
   if (!row.getColumn(12).isNull()) {
     answer.attempt = row.getColumn(12).getInt64();
     answer.judge_seconds = row.getColumn(13).getDouble();

@@ -31,6 +31,7 @@ struct Answer {
   std::string brief_json;                      // as it was told
   std::optional<record::Candidate> candidate;  // nothing: it had none
   // Filled by the queries.
+  bool has_candidate = false;
   std::optional<int64_t> attempt;
   double judge_seconds = 0;
 };

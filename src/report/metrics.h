@@ -48,7 +48,9 @@ struct SpeedMetrics {
     Speedup speedup;
   };
   std::vector<Best> best;  // of all samples, by task
-  size_t unknown = 0;      // right samples without a speed-up of this source: they count as 1
+  std::optional<Figure>
+      right_only;      // geometric mean of the best of the tasks that have a right one, as it is: slower ones too
+  size_t unknown = 0;  // right samples without a speed-up of this source: they count as 1
 };
 
 // The share of right samples in a part of the run.
@@ -98,7 +100,10 @@ struct FailureCount {
 };
 
 struct ArmMetrics {
-  size_t arm = 0;                              // index
+  size_t arm = 0;  // index
+  // Its samples are draws of a model, so that k of n are any k of them; else they are one list in its proposer's order, and k of
+  // them are the first k.
+  bool draws = false;
   size_t tasks = 0, samples = 0, missing = 0;  // missing: never asked or not answered; they count nowhere
   std::vector<PassAtK> assembled, right;       // pass@k
   std::vector<SpeedMetrics> speed;             // one for each source that is there

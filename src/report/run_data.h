@@ -51,10 +51,11 @@ struct TaskInfo {
 
 // What one turn used of a model.
 struct Use {
-  int64_t requests = 0, asked = 0, answered = 0, reasoning = 0;  // tokens; reasoning is part of answered
-  bool estimated = false;                                        // the server did not count all of them
-  std::optional<double> usd;                                     // nothing: the price is not known
-  double seconds = 0;                                            // waiting for the proposer
+  int64_t requests = 0, asked = 0, answered = 0;  // tokens
+  int64_t reasoning = 0, cached = 0;              // part of answered, and of asked
+  bool estimated = false;                         // the server did not count all of them
+  std::optional<double> usd;                      // nothing: the price is not known
+  double seconds = 0;                             // waiting for the proposer
 };
 
 // What a candidate's comments claim of its code, and what of it holds (report/claims.h).
@@ -88,10 +89,12 @@ struct Turn {
 struct Sample {
   size_t arm = 0, task = 0;  // indices
   int number = 1;            // from 1
-  std::vector<Turn> turns;   // empty: never asked, or not answered
-  std::string unanswered;    // why, in words: the run is not whole, and the sample counts nowhere
-  bool right() const;        // any turn
-  bool assembled() const;    // any turn
+  std::vector<Turn> turns;
+  // Why it counts nowhere, in words: not asked yet, not answered, not judged yet, the machine's trouble. "": it counts.
+  std::string unanswered;
+  bool counts() const { return unanswered.empty(); }
+  bool right() const;      // any turn
+  bool assembled() const;  // any turn
   // The turn that counts: the fastest right one (measured before estimated), else the last; nothing without turns.
   const Turn* best() const;
   std::optional<int> first_right() const;  // turn
@@ -107,11 +110,13 @@ struct RunData {
   std::string target, device, driver;  // device "": no GPU, so all speed is estimated
   std::vector<std::pair<std::string, std::string>> toolchain;  // "ptxas" -> "12.8.93"
   uint64_t seed = 0;
-  int k = 1, turns = 1;  // samples a task, turns a sample: as locked
+  int k = 1, turns = 1;         // samples a task, turns a sample: as locked
+  bool stop_when_right = true;  // a sample ends with its first right turn; else it goes on, to become faster
   std::vector<Arm> arms;
   std::vector<TaskInfo> tasks;
   std::vector<Sample> samples;  // by arm, task, number; all that the spec asks for, done or not
   bool whole = true;            // every sample is done
+  int64_t interrupted = 0;  // questions that were on their way when the run was killed: they may have cost something
 };
 
 // Errors: ARC0004 unreadable, ARC0007 no such run. `id` may be "last", or the beginning of an id that only one run has.
