@@ -131,6 +131,22 @@ void find_base(const ptx::Function& function, const Values& values, MemoryAccess
 
 }  // namespace
 
+bool follow_address(const ptx::Function& function, const Cfg& cfg, const Values& values, const ptx::Operand& operand,
+                    MemoryAccess& access) {
+  if (auto address = address_of(access.statement, operand, values)) {
+    access.address = *address;
+    access.thread_stride = thread_stride(values, access.address);
+    find_loop_step(cfg, values, access);
+    find_base(function, values, access);
+    return true;
+  }
+  if (operand.elements.empty() || operand.elements[0].kind != ptx::Operand::Kind::symbol) return false;
+  access.variable = operand.elements[0].name;
+  access.address.constant = operand.offset;
+  access.thread_stride = 0;
+  return true;
+}
+
 std::vector<MemoryAccess> memory_accesses(const ptx::Function& function, const Cfg& cfg, const Values& values) {
   std::vector<MemoryAccess> found;
   for (uint32_t b : cfg.order())
@@ -148,16 +164,7 @@ std::vector<MemoryAccess> memory_accesses(const ptx::Function& function, const C
       access.statement = i;
       access.vector = static_cast<uint32_t>(vector_word(*instruction));
       access.bytes = static_cast<uint32_t>(isa::bytes_of(type_word(*instruction))) * access.vector;
-      if (auto address = address_of(i, *operand, values)) {
-        access.address = *address;
-        access.thread_stride = thread_stride(values, access.address);
-        find_loop_step(cfg, values, access);
-        find_base(function, values, access);
-      } else if (!operand->elements.empty() && operand->elements[0].kind == ptx::Operand::Kind::symbol) {
-        access.variable = operand->elements[0].name;
-        access.address.constant = operand->offset;
-        access.thread_stride = 0;
-      }
+      follow_address(function, cfg, values, *operand, access);
       found.push_back(std::move(access));
     }
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.statement < b.statement; });

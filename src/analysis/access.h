@@ -29,6 +29,11 @@ struct MemoryAccess {
   uint32_t alignment = 1;
 };
 
+// Fills in what an address operand of `access.statement`, an access of `access.bytes`, says: base, strides, alignment. False where
+// it is neither a register, a variable nor a number.
+bool follow_address(const ptx::Function& function, const Cfg& cfg, const Values& values, const ptx::Operand& operand,
+                    MemoryAccess& access);
+
 std::vector<MemoryAccess> memory_accesses(const ptx::Function& function, const Cfg& cfg, const Values& values);
 
 }  // namespace ptxlab::analysis

@@ -34,14 +34,14 @@ TEST(Structure, SectorsAWarpFollowFromTheStride) {
     uint32_t sectors;
   };
   for (const auto& c :
-       {Case{"f32", "%f1", 4, StrideClass::contiguous, 4}, Case{"f32", "%f1", 0, StrideClass::uniform, 1},
-        Case{"f32", "%f1", 8, StrideClass::strided, 8}, Case{"f32", "%f1", 4096, StrideClass::strided, 32},
-        Case{"f32", "%f1", -4, StrideClass::strided, 4}, Case{"u8", "%r2", 1, StrideClass::contiguous, 1},
-        Case{"v4.f32", "{%f1, %f2, %f3, %f4}", 16, StrideClass::contiguous, 16},
-        Case{"v2.f32", "{%f1, %f2}", 32, StrideClass::strided, 32}}) {
+       {Case{"f32", "%f1", 4, StrideClass::affine, 4}, Case{"f32", "%f1", 0, StrideClass::uniform, 1},
+        Case{"f32", "%f1", 8, StrideClass::affine, 8}, Case{"f32", "%f1", 4096, StrideClass::affine, 32},
+        Case{"f32", "%f1", -4, StrideClass::affine, 5}, Case{"u8", "%r2", 1, StrideClass::affine, 1},
+        Case{"v4.f32", "{%f1, %f2, %f3, %f4}", 16, StrideClass::affine, 16},
+        Case{"v2.f32", "{%f1, %f2}", 32, StrideClass::affine, 32}}) {
     auto s = structure(load(c.words, c.into, c.scale));
     ASSERT_EQ(s.accesses.size(), 1u);
-    EXPECT_EQ(s.accesses[0].stride, c.stride) << c.words << " " << c.scale;
+    EXPECT_EQ(s.accesses[0].lanes.stride, c.stride) << c.words << " " << c.scale;
     EXPECT_EQ(s.accesses[0].sectors, c.sectors) << c.words << " " << c.scale;
     EXPECT_EQ(s.accesses[0].base, "x");
     EXPECT_FALSE(s.accesses[0].wavefronts);
@@ -73,13 +73,13 @@ TEST(Structure, AnAddressByDataIsIrregular) {
       "ld.u32 %r2, [%rd3];\nmul.wide.u32 %rd4, %r2, 4;\nadd.s64 %rd5, %rd1, %rd4;\nld.f32 %f1, [%rd5];\n"
       "ld.param.u64 %rd6, [y];\nred.add.f32 [%rd6], %f1;\nret;\n");
   ASSERT_EQ(s.accesses.size(), 3u);
-  EXPECT_EQ(s.accesses[0].stride, StrideClass::contiguous);
-  EXPECT_EQ(s.accesses[1].stride, StrideClass::irregular);
+  EXPECT_EQ(s.accesses[0].lanes.stride, StrideClass::affine);
+  EXPECT_EQ(s.accesses[1].lanes.stride, StrideClass::irregular);
   EXPECT_FALSE(s.accesses[1].sectors);
   EXPECT_EQ(s.accesses[1].instruction, "ld.f32 %f1, [%rd5];");
   EXPECT_TRUE(s.accesses[2].atomic);
   EXPECT_EQ(s.accesses[2].base, "y");
-  EXPECT_EQ(s.accesses[2].stride, StrideClass::uniform);
+  EXPECT_EQ(s.accesses[2].lanes.stride, StrideClass::uniform);
 }
 
 TEST(Structure, BlocksLoopsAndLiveRegistersWithTheirLines) {

@@ -1,12 +1,12 @@
 #include "archive/archive.h"
 
-#include <SQLiteCpp/SQLiteCpp.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "archive/impl.h"
 #include "archive/schema.h"
 #include "archive/text_store.h"
 #include "base/file.h"
@@ -24,12 +24,9 @@ using std::chrono::system_clock;
 // "ptxl" in ASCII: tells our files from other SQLite databases.
 constexpr int kApplicationId = 0x7074786c;
 
-int64_t to_ms(system_clock::time_point t) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
-}
-system_clock::time_point from_ms(int64_t ms) { return system_clock::time_point(std::chrono::milliseconds(ms)); }
+}  // namespace
 
-Finding finding(std::string code, std::string message, std::string hint = "") {
+Finding finding(std::string code, std::string message, std::string hint) {
   return {std::move(code), Severity::error, {}, std::move(message), std::move(hint), {}};
 }
 
@@ -41,43 +38,90 @@ Finding not_read(const std::exception& error) {
   return finding("ARC0004", fmt::format("the archive could not be read: {}", error.what()));
 }
 
-}  // namespace
+Archive::Impl::Impl(const std::string& file)
+    : db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, /*busy ms=*/10'000) {}
 
-struct Archive::Impl {
-  SQLite::Database db;
-  explicit Impl(const std::string& file) : db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, /*busy ms=*/10'000) {}
+void Archive::Impl::migrate() {
+  SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+  int version = db.execAndGet("PRAGMA user_version").getInt();
+  for (size_t i = static_cast<size_t>(version); i < kMigrations.size(); ++i) db.exec(kMigrations[i]);
+  db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
+  db.exec(fmt::format("PRAGMA user_version = {}", kMigrations.size()));
+  transaction.commit();
+}
 
-  void migrate() {
-    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    int version = db.execAndGet("PRAGMA user_version").getInt();
-    for (size_t i = static_cast<size_t>(version); i < kMigrations.size(); ++i) db.exec(kMigrations[i]);
-    db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
-    db.exec(fmt::format("PRAGMA user_version = {}", kMigrations.size()));
-    transaction.commit();
-  }
+std::string Archive::Impl::store(std::string_view text) {
+  std::string hash = base::sha256(text);
+  SQLite::Statement known(db, "SELECT 1 FROM text WHERE hash = ?");
+  known.bind(1, hash);
+  if (known.executeStep()) return hash;
+  std::string bytes = compress(text);
+  SQLite::Statement insert(db, "INSERT OR IGNORE INTO text(hash, size, zstd) VALUES (?, ?, ?)");
+  insert.bind(1, hash);
+  insert.bind(2, static_cast<int64_t>(text.size()));
+  insert.bind(3, bytes.data(), static_cast<int>(bytes.size()));
+  insert.exec();
+  return hash;
+}
 
-  std::string store(std::string_view text) {
-    std::string hash = base::sha256(text);
-    std::string bytes = compress(text);
-    SQLite::Statement insert(db, "INSERT OR IGNORE INTO text(hash, size, zstd) VALUES (?, ?, ?)");
-    insert.bind(1, hash);
-    insert.bind(2, static_cast<int64_t>(text.size()));
-    insert.bind(3, bytes.data(), static_cast<int>(bytes.size()));
-    insert.exec();
-    return hash;
-  }
+std::string Archive::Impl::fetch(const std::string& hash) {
+  SQLite::Statement query(db, "SELECT size, zstd FROM text WHERE hash = ?");
+  query.bind(1, hash);
+  if (!query.executeStep()) throw SQLite::Exception(fmt::format("text {} is missing", hash));
+  auto blob = query.getColumn(1);
+  auto text = decompress({static_cast<const char*>(blob.getBlob()), static_cast<size_t>(blob.getBytes())},
+                         static_cast<size_t>(query.getColumn(0).getInt64()));
+  if (!text.ok || base::sha256(text.text) != hash) throw SQLite::Exception(fmt::format("text {} is damaged", hash));
+  return text.text;
+}
 
-  std::string fetch(const std::string& hash) {
-    SQLite::Statement query(db, "SELECT size, zstd FROM text WHERE hash = ?");
-    query.bind(1, hash);
-    if (!query.executeStep()) throw SQLite::Exception(fmt::format("text {} is missing", hash));
-    auto blob = query.getColumn(1);
-    auto text = decompress({static_cast<const char*>(blob.getBlob()), static_cast<size_t>(blob.getBytes())},
-                           static_cast<size_t>(query.getColumn(0).getInt64()));
-    if (!text.ok || base::sha256(text.text) != hash) throw SQLite::Exception(fmt::format("text {} is damaged", hash));
-    return text.text;
-  }
-};
+void Archive::Impl::insert_run(Run& run) {
+  run.started = from_ms(to_ms(system_clock::now()));
+  std::random_device device;  // ids need to differ, not to repeat: two runs may start in the same second
+  run.id = fmt::format("{:%Y%m%dT%H%M%S}-{:08x}", fmt::gmtime(system_clock::to_time_t(run.started)), device());
+  SQLite::Statement insert(db, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(1, run.id);
+  insert.bind(2, to_ms(run.started));
+  insert.bind(3, run.command);
+  insert.bind(4, run.task);
+  insert.bind(5, run.target);
+  insert.bind(6, run.proposers);
+  insert.bind(7, fmt::format("{}", run.seed));
+  insert.exec();
+}
+
+int64_t Archive::Impl::insert_attempt(record::Attempt& attempt) {
+  attempt.at = from_ms(to_ms(system_clock::now()));
+  const auto& candidate = attempt.candidate;
+  const auto& verdict = attempt.verdict;
+  std::string ptx = store(candidate.ptx);
+  std::string brief = store(attempt.brief_json);
+  std::string judged = store(base::print_json(record::to_json(verdict), -1));
+  SQLite::Statement insert(db,
+                           "INSERT INTO attempt(run, at_ms, task, proposer, name, idea, outcome, reason, "
+                           "estimated_speedup, code_digest, ptx, plan, brief, verdict, prompt, answer, cuda) "
+                           "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.bind(1, attempt.run);
+  insert.bind(2, to_ms(attempt.at));
+  insert.bind(3, attempt.task);
+  insert.bind(4, candidate.proposer);
+  insert.bind(5, candidate.name);
+  insert.bind(6, candidate.idea);
+  insert.bind(7, std::string(record::name_of(verdict.outcome)));
+  insert.bind(8, verdict.reason);
+  if (verdict.estimated_speedup) insert.bind(9, *verdict.estimated_speedup);
+  insert.bind(10, verdict.code_digest);
+  insert.bind(11, ptx);
+  if (candidate.plan) insert.bind(12, store(*candidate.plan));
+  insert.bind(13, brief);
+  insert.bind(14, judged);
+  if (!candidate.prompt.empty()) insert.bind(15, store(candidate.prompt));
+  if (!candidate.answer.empty()) insert.bind(16, store(candidate.answer));
+  if (!candidate.cuda.empty()) insert.bind(17, store(candidate.cuda));
+  insert.exec();
+  attempt.id = db.getLastInsertRowid();
+  return attempt.id;
+}
 
 Archive::Archive(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Archive::~Archive() = default;
@@ -117,19 +161,8 @@ base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path
 
 base::Findings Archive::add_run(Run& run) {
   std::lock_guard lock(mutex_);
-  run.started = from_ms(to_ms(system_clock::now()));
-  std::random_device device;  // ids need to differ, not to repeat: two runs may start in the same second
-  run.id = fmt::format("{:%Y%m%dT%H%M%S}-{:08x}", fmt::gmtime(system_clock::to_time_t(run.started)), device());
   try {
-    SQLite::Statement insert(impl_->db, "INSERT INTO run VALUES (?, ?, ?, ?, ?, ?, ?)");
-    insert.bind(1, run.id);
-    insert.bind(2, to_ms(run.started));
-    insert.bind(3, run.command);
-    insert.bind(4, run.task);
-    insert.bind(5, run.target);
-    insert.bind(6, run.proposers);
-    insert.bind(7, fmt::format("{}", run.seed));
-    insert.exec();
+    impl_->insert_run(run);
     return {};
   } catch (const SQLite::Exception& e) {
     return {not_written(e)};
@@ -138,36 +171,9 @@ base::Findings Archive::add_run(Run& run) {
 
 base::Result<int64_t> Archive::add(record::Attempt& attempt) {
   std::lock_guard lock(mutex_);
-  attempt.at = from_ms(to_ms(system_clock::now()));
   try {
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
-    const auto& candidate = attempt.candidate;
-    const auto& verdict = attempt.verdict;
-    std::string ptx = impl_->store(candidate.ptx);
-    std::string brief = impl_->store(attempt.brief_json);
-    std::string judged = impl_->store(base::print_json(record::to_json(verdict), -1));
-    SQLite::Statement insert(impl_->db,
-                             "INSERT INTO attempt(run, at_ms, task, proposer, name, idea, outcome, reason, "
-                             "estimated_speedup, code_digest, ptx, plan, brief, verdict, prompt, answer) "
-                             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
-    insert.bind(1, attempt.run);
-    insert.bind(2, to_ms(attempt.at));
-    insert.bind(3, attempt.task);
-    insert.bind(4, candidate.proposer);
-    insert.bind(5, candidate.name);
-    insert.bind(6, candidate.idea);
-    insert.bind(7, std::string(record::name_of(verdict.outcome)));
-    insert.bind(8, verdict.reason);
-    if (verdict.estimated_speedup) insert.bind(9, *verdict.estimated_speedup);
-    insert.bind(10, verdict.code_digest);
-    insert.bind(11, ptx);
-    if (candidate.plan) insert.bind(12, impl_->store(*candidate.plan));
-    insert.bind(13, brief);
-    insert.bind(14, judged);
-    if (!candidate.prompt.empty()) insert.bind(15, impl_->store(candidate.prompt));
-    if (!candidate.answer.empty()) insert.bind(16, impl_->store(candidate.answer));
-    insert.exec();
-    attempt.id = impl_->db.getLastInsertRowid();
+    impl_->insert_attempt(attempt);
     transaction.commit();
     return attempt.id;
   } catch (const SQLite::Exception& e) {
@@ -176,28 +182,55 @@ base::Result<int64_t> Archive::add(record::Attempt& attempt) {
   }
 }
 
+namespace {
+
+constexpr const char* kRunColumns =
+    "SELECT id, started_ms, command, task, target, proposers, seed, "
+    "(SELECT count(*) FROM attempt WHERE attempt.run = run.id) FROM run ";
+
+Run run_of(SQLite::Statement& row) {
+  Run run;
+  run.id = row.getColumn(0).getString();
+  run.started = from_ms(row.getColumn(1).getInt64());
+  run.command = row.getColumn(2).getString();
+  run.task = row.getColumn(3).getString();
+  run.target = row.getColumn(4).getString();
+  run.proposers = row.getColumn(5).getString();
+  run.seed = std::stoull(row.getColumn(6).getString());
+  run.attempts = row.getColumn(7).getInt64();
+  return run;
+}
+
+}  // namespace
+
 base::Result<std::vector<Run>> Archive::runs(int64_t limit) {
   std::lock_guard lock(mutex_);
   try {
-    SQLite::Statement query(impl_->db,
-                            "SELECT id, started_ms, command, task, target, proposers, seed, "
-                            "(SELECT count(*) FROM attempt WHERE attempt.run = run.id) FROM run "
-                            "ORDER BY started_ms DESC, id DESC LIMIT ?");
+    SQLite::Statement query(impl_->db, std::string(kRunColumns) + "ORDER BY started_ms DESC, id DESC LIMIT ?");
     query.bind(1, limit);
     std::vector<Run> rows;
-    while (query.executeStep()) {
-      Run run;
-      run.id = query.getColumn(0).getString();
-      run.started = from_ms(query.getColumn(1).getInt64());
-      run.command = query.getColumn(2).getString();
-      run.task = query.getColumn(3).getString();
-      run.target = query.getColumn(4).getString();
-      run.proposers = query.getColumn(5).getString();
-      run.seed = std::stoull(query.getColumn(6).getString());
-      run.attempts = query.getColumn(7).getInt64();
-      rows.push_back(std::move(run));
-    }
+    while (query.executeStep()) rows.push_back(run_of(query));
     return rows;
+  } catch (const std::exception& e) {
+    return not_read(e);
+  }
+}
+
+base::Result<Run> Archive::run(std::string_view id) {
+  std::lock_guard lock(mutex_);
+  try {
+    bool last = id == "last";
+    SQLite::Statement query(impl_->db,
+                            std::string(kRunColumns) + (last ? "ORDER BY started_ms DESC, id DESC LIMIT 1"
+                                                             : "WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2"));
+    if (!last) query.bind(1, std::string(id));
+    std::vector<Run> found;
+    while (query.executeStep()) found.push_back(run_of(query));
+    if (found.size() == 1) return found.front();
+    return finding("ARC0007",
+                   found.empty() ? fmt::format("the archive has no run '{}'", id)
+                                 : fmt::format("several runs begin with '{}'", id),
+                   "`ptxlab archive list --runs` shows what there is");
   } catch (const std::exception& e) {
     return not_read(e);
   }
@@ -235,12 +268,13 @@ base::Result<std::vector<AttemptRow>> Archive::attempts(const AttemptFilter& fil
   }
 }
 
-base::Result<record::Attempt> Archive::attempt(int64_t id) {
+base::Result<record::Attempt> Archive::attempt(int64_t id, bool texts) {
   std::lock_guard lock(mutex_);
   try {
     SQLite::Statement query(
         impl_->db,
-        "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict, prompt, answer FROM attempt "
+        "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict, prompt, answer, cuda "
+        "FROM attempt "
         "WHERE id = ?");
     query.bind(1, id);
     if (!query.executeStep()) {
@@ -257,10 +291,12 @@ base::Result<record::Attempt> Archive::attempt(int64_t id) {
     attempt.candidate.idea = query.getColumn(5).getString();
     attempt.candidate.ptx = impl_->fetch(query.getColumn(6).getString());
     if (!query.getColumn(7).isNull()) attempt.candidate.plan = impl_->fetch(query.getColumn(7).getString());
-    attempt.brief_json = impl_->fetch(query.getColumn(8).getString());
+    if (!query.getColumn(12).isNull()) attempt.candidate.cuda = impl_->fetch(query.getColumn(12).getString());
     auto verdict = record::read_verdict(impl_->fetch(query.getColumn(9).getString()));
     if (!verdict) return verdict.findings();
     attempt.verdict = *std::move(verdict);
+    if (!texts) return attempt;
+    attempt.brief_json = impl_->fetch(query.getColumn(8).getString());
     if (!query.getColumn(10).isNull()) attempt.candidate.prompt = impl_->fetch(query.getColumn(10).getString());
     if (!query.getColumn(11).isNull()) attempt.candidate.answer = impl_->fetch(query.getColumn(11).getString());
     return attempt;

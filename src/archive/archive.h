@@ -8,14 +8,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
+#include "record/proposer.h"
 #include "record/record.h"
 
 namespace ptxlab::archive {
 
-// One call of optimise (later: of bench): what its attempts have in common.
+struct Cell;
+struct Answer;
+struct Unanswered;
+struct Bench;
+
+// One call of optimise or of bench: what its attempts have in common.
 struct Run {
   std::string id;       // "20261129T171500-3f2a9c01": time of start and a random part
   std::string command;  // as typed
@@ -57,7 +64,30 @@ class Archive {
   // Readers. Errors: ARC0004 unreadable, ARC0005 no such attempt (show only).
   base::Result<std::vector<Run>> runs(int64_t limit = 100);
   base::Result<std::vector<AttemptRow>> attempts(const AttemptFilter& filter);
-  base::Result<record::Attempt> attempt(int64_t id);
+  // `texts`: also its brief and what its model was asked and said, which are long.
+  base::Result<record::Attempt> attempt(int64_t id, bool texts = true);
+  // The run whose id this is, or begins with this; "last": the one that began last. Error: ARC0007 none or several.
+  base::Result<Run> run(std::string_view id);
+
+  // --- of bench (archive/bench.h) ---
+  base::Findings add_bench(Run& run, std::string_view lock, std::string_view rejudged = "");
+  base::Findings add_question(const std::string& run, const Cell& cell);
+  base::Findings add_answers(const std::string& run, std::vector<Answer>& answers);  // all or none; fills id and at
+  base::Findings add_unanswered(const std::string& run, const Unanswered& unanswered);
+  // The attempt that an answer led to; both rows or none.
+  base::Result<int64_t> add_judged(const Answer& answer, record::Attempt& attempt, double seconds);
+  // Error: ARC0008, a run that is none of bench.
+  base::Result<Bench> bench(const std::string& run);
+  base::Result<std::vector<Bench>> benches();  // the newest first
+  // In the order of their cells, without brief and candidate; answer() has one whole.
+  base::Result<std::vector<Answer>> answers(const std::string& run);
+  base::Result<Answer> answer(int64_t id);
+  // The last for each cell that has no answer, by cell.
+  base::Result<std::vector<Unanswered>> unanswered(const std::string& run);
+  // What questions without an answer have used, by arm; all of them, those answered at a later try too.
+  base::Result<std::vector<std::pair<std::string, record::Usage>>> unanswered_usage(const std::string& run);
+  // How many questions were put and had neither answer nor trouble: what was on its way when a run was killed.
+  base::Result<int64_t> interrupted(const std::string& run);
 
  private:
   struct Impl;

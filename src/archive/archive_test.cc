@@ -154,6 +154,9 @@ TEST(Archive, AnOlderSchemaIsMigratedWithItsAttempts) {
   }
   {
     SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
+    for (const char* table : {"judged", "unanswered", "answer", "question", "bench"})
+      raw.exec(std::string("DROP TABLE ") + table);
+    raw.exec("ALTER TABLE attempt DROP COLUMN cuda");
     raw.exec("ALTER TABLE attempt DROP COLUMN prompt");
     raw.exec("ALTER TABLE attempt DROP COLUMN answer");
     raw.exec("PRAGMA user_version = 1");

@@ -51,6 +51,70 @@ CREATE TRIGGER attempt_fixed BEFORE UPDATE ON attempt BEGIN SELECT RAISE(ABORT, 
 ALTER TABLE attempt ADD COLUMN prompt TEXT REFERENCES text(hash);
 ALTER TABLE attempt ADD COLUMN answer TEXT REFERENCES text(hash);
 )sql",
+    // Runs of bench: locked, and resumed after any end. A question is entered before it is asked, its answer when it is there, and
+    // the attempt that it led to when that is judged, so that nothing is asked or judged twice.
+    R"sql(
+ALTER TABLE attempt ADD COLUMN cuda TEXT REFERENCES text(hash);  -- NULL: its proposer wrote PTX
+CREATE TABLE bench (
+  run TEXT PRIMARY KEY REFERENCES run(id),
+  lock TEXT NOT NULL REFERENCES text(hash),  -- ptxlab.lock/1
+  rejudged TEXT REFERENCES run(id)           -- whose candidates are judged again; NULL: none's
+) WITHOUT ROWID;
+CREATE TABLE question (                      -- one without an answer may have cost something
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES bench(run),
+  arm TEXT NOT NULL,
+  task TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL
+);
+CREATE TABLE answer (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES bench(run),
+  arm TEXT NOT NULL,
+  task TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  usage TEXT NOT NULL,                       -- JSON; "" of proposers that use no model
+  note TEXT NOT NULL,
+  findings TEXT NOT NULL,                    -- JSON, of the call and not of the candidate
+  brief TEXT NOT NULL REFERENCES text(hash),
+  candidate TEXT REFERENCES text(hash),      -- ptxlab.candidate/1; NULL: none came
+  UNIQUE (run, arm, task, sample, turn)
+);
+CREATE TABLE unanswered (                    -- trouble, not an answer: it is asked again when the run is resumed
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES bench(run),
+  arm TEXT NOT NULL,
+  task TEXT NOT NULL,
+  sample INTEGER NOT NULL,
+  turn INTEGER NOT NULL,
+  at_ms INTEGER NOT NULL,
+  usage TEXT NOT NULL,
+  findings TEXT NOT NULL
+);
+CREATE TABLE judged (
+  answer INTEGER PRIMARY KEY REFERENCES answer(id),
+  attempt INTEGER NOT NULL REFERENCES attempt(id),
+  seconds REAL NOT NULL
+);
+CREATE INDEX question_by_cell ON question(run, arm, task, sample, turn);
+CREATE INDEX unanswered_by_cell ON unanswered(run, arm, task, sample, turn);
+CREATE UNIQUE INDEX judged_once ON judged(attempt);
+CREATE TRIGGER bench_kept BEFORE DELETE ON bench BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER bench_fixed BEFORE UPDATE ON bench BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER question_kept BEFORE DELETE ON question BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER question_fixed BEFORE UPDATE ON question BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER answer_kept BEFORE DELETE ON answer BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER answer_fixed BEFORE UPDATE ON answer BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER unanswered_kept BEFORE DELETE ON unanswered BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER unanswered_fixed BEFORE UPDATE ON unanswered BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER judged_kept BEFORE DELETE ON judged BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER judged_fixed BEFORE UPDATE ON judged BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+)sql",
 };
 
 }  // namespace ptxlab::archive

@@ -15,6 +15,7 @@ namespace {
 constexpr Command kCommands[] = {
     {"check", "Is this legal PTX? Parse and verify, with a place and a hint for each fault", check},
     {"explain", "What a finding's code means, with a wrong and a right example", explain},
+    {"structure", "What a kernel looks like: loops, live registers, memory accesses, barriers", structure},
     {"run", "Execute a kernel on the CPU, with every checker watching", run},
     {"judge", "Take one candidate through the gates, and explain the verdict", judge},
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},

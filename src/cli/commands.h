@@ -24,6 +24,7 @@ int optimize(Words words);
 int run(Words words);
 int judge(Words words);
 int calibrate(Words words);
+int structure(Words words);
 int tasks(Words words);
 
 // Finds the command that words[0] names among `known` and runs it with the rest; `prefix` is what stands before it on the

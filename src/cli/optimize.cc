@@ -67,7 +67,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--model-settings", "NAME=N[,NAME=N]", wanted.model_settings,
                 "how to ask a model:\n" + llm::settings_help());
   options.value("--budget", "NAME=N[,NAME=N]", wanted.budget,
-                "what a model may cost: tokens, requests, seconds (no limit)");
+                "what a model may cost: tokens, requests, seconds, dollars (no limit)");
   options.value("--out", "FILE.ptx", wanted.out, "write the answer there: the original's PTX where that is kept");
   options.flag("--accept-estimate", wanted.accept_estimate,
                "let a candidate that is only estimated faster be the answer");
@@ -176,11 +176,9 @@ nlohmann::json as_json(const loop::Optimised& result, const Wanted& wanted, cons
                                 {"verdict", record::to_json(attempt.verdict)}});
   }
   for (const auto& [proposer, usage] : result.used) {
-    json["usage"].push_back({{"proposer", proposer},
-                             {"requests", usage.requests},
-                             {"tokens_asked", usage.asked},
-                             {"tokens_answered", usage.answered},
-                             {"estimated", usage.estimated}});
+    auto one = record::to_json(usage);
+    one["proposer"] = proposer;
+    json["usage"].push_back(std::move(one));
   }
   for (size_t i : result.ranking) json["ranking"].push_back(result.attempts[i].candidate.name);
   for (const auto& file : written) json["written"].push_back(file.string());
@@ -195,8 +193,7 @@ void tell(const loop::Optimised& result, const record::Brief& brief, const std::
                                [](const auto& attempt) { return attempt.verdict.estimated_speedup.has_value(); });
   if (estimated) print("estimate: against your kernel, from counts of the CPU engine; never measured\n");
   for (const auto& [proposer, usage] : result.used) {
-    print(fmt::format("{}: {} requests, {} tokens asked, {} answered{}\n", proposer, usage.requests, usage.asked,
-                      usage.answered, usage.estimated ? " (not all counted by the server: partly estimated)" : ""));
+    print(fmt::format("{}: {}\n", proposer, record::describe(usage)));
   }
   for (const auto& note : result.notes) print("note: " + note + "\n");
   print_findings(result.findings, "");
@@ -308,8 +305,8 @@ int optimize(Words words) {
   Call call;
   auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
-  // A model's key leaves the environment before any compiler starts; what is wrong with it is said where it is needed.
-  (void)llm::take_key();
+  // Models' keys leave the environment before any compiler starts; what is wrong with them is said where one is needed.
+  llm::take_keys();
   if (auto code = prepare(call)) return *code;
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
   auto proposers =

@@ -1,9 +1,15 @@
 #include "cli/proposers.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <functional>
 
 #include "base/nearest.h"
 #include "cli/files.h"
+#include "llm/agent.h"
+#include "llm/dialect.h"
+#include "llm/price.h"
 #include "llm/proposer.h"
 #include "loop/files_proposer.h"
 #include "loop/transcript.h"
@@ -15,10 +21,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Provider {
-  std::string_view name;
-  std::string_view detail;  // what stands after the colon; empty: nothing does
-  std::string_view summary;
-  base::Result<Proposers> (*make)(std::string_view detail, const ProposerParts& parts);
+  std::string name;
+  std::string detail;  // what stands after the colon; empty: nothing does
+  std::string summary;
+  std::function<base::Result<Proposers>(std::string_view detail, const ProposerParts& parts)> make;
 };
 
 Proposers only(std::unique_ptr<record::Proposer> proposer) {
@@ -27,41 +33,77 @@ Proposers only(std::unique_ptr<record::Proposer> proposer) {
   return one;
 }
 
-base::Result<Proposers> make_model(std::string_view detail, const ProposerParts& parts) {
-  // The key first: whatever else is wrong, no process started later inherits it.
-  auto key = llm::take_key();
-  if (!key) return key.findings();
-  auto model = llm::parse_model(detail);
+fs::path prompt_folder(const ProposerParts& parts) {
+  return parts.prompt.empty() ? root() / "prompts" / "optimize" : fs::path(parts.prompt);
+}
+
+base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view detail, const ProposerParts& parts) {
+  auto model = llm::parse_model(dialect, detail);
   if (!model) return model.findings();
+  auto key = llm::key_for(dialect.key_variables(), model->url.host == dialect.vendor_host());
+  if (!key) return key.findings();
   auto settings = llm::parse_settings(parts.model_settings);
   if (!settings) return settings.findings();
   auto budget = llm::parse_limits(parts.budget);
   if (!budget) return budget.findings();
-  auto prompt = llm::Template::read(parts.prompt.empty() ? root() / "prompts" / "optimize" : fs::path(parts.prompt));
+  auto prices = llm::Prices::read(root() / "models" / "prices.toml");
+  if (!prices) return prices.findings();
+  auto price = llm::price_of(*model, *settings, *prices);
+  if (budget->dollars && !price) {
+    return base::Finding{
+        "LLM0008",
+        base::Severity::error,
+        {},
+        fmt::format("a budget in dollars needs a price, and none is known of {} at {}", model->name, model->url.host),
+        "--model-settings price_asked=N,price_answered=N says it, in dollars for a million tokens",
+        {}};
+  }
+  auto prompt = llm::Template::read(prompt_folder(parts));
   if (!prompt) return prompt.findings();
-  auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget);
+  auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget, price);
   return only(llm::make_model_proposer(std::move(client), *std::move(prompt)));
 }
 
-constexpr Provider kProviders[] = {
-    {"rules", "", "rewrite rules; needs no model",
-     [](std::string_view, const ProposerParts& parts) -> base::Result<Proposers> {
-       return only(rewrite::make_rules_proposer(parts.evaluator));
-     }},
-    {"files", "DIR", "every .ptx in a folder, with its .plan.toml",
-     [](std::string_view folder, const ProposerParts&) -> base::Result<Proposers> {
-       return only(loop::make_files_proposer(std::string(folder)));
-     }},
-    {"replay", "DIR", "what --record DIR kept of an earlier run",
-     [](std::string_view folder, const ProposerParts&) -> base::Result<Proposers> {
-       return loop::make_replay_proposers(std::string(folder));
-     }},
-    {"openai", "MODEL@URL", "a model behind an OpenAI-compatible server; its key in PTXLAB_API_KEY", make_model},
-};
+base::Result<Proposers> make_agent(std::string_view command, const ProposerParts& parts) {
+  auto settings = llm::parse_settings(parts.model_settings);
+  if (!settings) return settings.findings();
+  auto prompt = llm::Template::read(prompt_folder(parts));
+  if (!prompt) return prompt.findings();
+  return only(llm::make_agent_proposer(std::string(command), *settings, *std::move(prompt)));
+}
+
+const std::vector<Provider>& providers() {
+  static const std::vector<Provider> kAll = [] {
+    std::vector<Provider> all = {
+        {"rules", "", "rewrite rules; needs no model",
+         [](std::string_view, const ProposerParts& parts) {
+           return only(rewrite::make_rules_proposer(parts.evaluator));
+         }},
+        {"files", "DIR", "every .ptx in a folder, with its .plan.toml",
+         [](std::string_view folder, const ProposerParts&) {
+           return only(loop::make_files_proposer(std::string(folder)));
+         }},
+        {"replay", "DIR", "what --record DIR kept of an earlier run",
+         [](std::string_view folder, const ProposerParts&) {
+           return loop::make_replay_proposers(std::string(folder));
+         }},
+        {"agent", "CMD", "any program: the brief as JSON on its stdin, candidates on its stdout", make_agent},
+    };
+    for (const llm::Dialect* dialect : llm::dialects()) {
+      all.push_back({std::string(dialect->name()), dialect->home().empty() ? "MODEL@URL" : "MODEL[@URL]",
+                     fmt::format("{}; key: {}", dialect->summary(), fmt::join(dialect->key_variables(), ", ")),
+                     [dialect](std::string_view detail, const ProposerParts& parts) {
+                       return make_model(*dialect, detail, parts);
+                     }});
+    }
+    return all;
+  }();
+  return kAll;
+}
 
 base::Finding unknown(std::string_view name) {
   std::vector<std::string> known;
-  for (const auto& provider : kProviders) known.emplace_back(provider.name);
+  for (const auto& provider : providers()) known.emplace_back(provider.name);
   auto near = base::nearest(name, known);
   return {"CLI0050",
           base::Severity::error,
@@ -75,7 +117,7 @@ base::Result<Proposers> make(std::string_view item, const ProposerParts& parts) 
   size_t colon = item.find(':');
   auto name = item.substr(0, colon);
   auto detail = colon == std::string_view::npos ? std::string_view() : item.substr(colon + 1);
-  for (const auto& provider : kProviders) {
+  for (const auto& provider : providers()) {
     if (provider.name != name) continue;
     if (provider.detail.empty() != detail.empty()) {
       return base::Finding{"CLI0051",
@@ -95,8 +137,8 @@ base::Result<Proposers> make(std::string_view item, const ProposerParts& parts) 
 
 std::string proposer_help() {
   std::string text;
-  for (const auto& p : kProviders) {
-    text += fmt::format("  {:<17} {}\n",
+  for (const auto& p : providers()) {
+    text += fmt::format("  {:<21} {}\n",
                         p.detail.empty() ? std::string(p.name) : fmt::format("{}:{}", p.name, p.detail), p.summary);
   }
   return text;

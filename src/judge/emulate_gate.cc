@@ -271,6 +271,7 @@ class Gate {
     }
     result_.unexecuted_lines = unexecuted_lines(input_.module, profile);
     result_.profile = std::move(profile);
+    result_.in_step = std::move(in_step);
   }
 
   void decide() {

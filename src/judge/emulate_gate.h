@@ -34,6 +34,7 @@ struct EmulateResult {
   std::vector<record::CaseResult> cases;
   std::vector<uint32_t> unexecuted_lines;
   analysis::Profile profile;  // of all cases and schedules
+  analysis::Profile in_step;  // of all cases under the first schedule: whose lanes stay together as long as they can
 };
 
 EmulateResult run_emulate_gate(const EmulateInput& input);

@@ -144,6 +144,7 @@ class PlanRun {
       how.seed = input_.seed;
       how.budget = kBudget;
       how.memory_budget = ~uint64_t{0};
+      how.count_sectors = profile_ != nullptr;
       how.ctas = {one.cta};
       if (lazy_) lazy_->settle(program, launch, one.cta, kBudget);
       tracer.begin_cta(warps, one.edge);

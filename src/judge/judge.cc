@@ -17,6 +17,7 @@
 #include "judge/execute_gate.h"
 #include "judge/judge_finding.h"
 #include "judge/judge_state.h"
+#include "judge/line_profile.h"
 #include "judge/policy.h"
 #include "judge/sass_check.h"
 #include "judge/time_gate.h"
@@ -169,6 +170,7 @@ class Judgement {
     verdict_.cases = std::move(result.cases);
     verdict_.unexecuted_lines = std::move(result.unexecuted_lines);
     checked_ = std::move(result.profile);
+    verdict_.profile = line_profile(module_, result.in_step, "all cases, in step");
     return took(GateName::emulate, result);
   }
 
@@ -240,6 +242,10 @@ class Judgement {
     }
     verdict_.estimate = own->whole;
     verdict_.baseline_estimate = theirs->whole;
+    // Where the work is at the real sizes says more than the cases, most of which are small.
+    constexpr const char* kOf = "a few CTAs of every launch at the timed sizes";
+    verdict_.profile = line_profile(module_, own->profile, kOf);
+    verdict_.baseline_profile = line_profile(baseline_->module, theirs->profile, kOf);
     verdict_.estimated_speedup = estimated_speedup(task_, *theirs, *own);
     const GateStatus timed = gate(GateName::time).status;  // a stopwatch compares at the timed sizes itself
     if (gate(GateName::emulate).status == GateStatus::passed && timed != GateStatus::passed &&

@@ -86,6 +86,42 @@ TEST_F(Real, OtherBlockSizesAreHonestCandidates) {
   EXPECT_EQ(judged().outcome, OutcomeName::unverified) << shown;
 }
 
+TEST_F(Real, CountsByLineStandInTheVerdict) {
+  use("elementwise/vector_add_f32");
+  candidate.plan =
+      replaced(replaced(*candidate.plan, "block = [\"256\"]", "block = [\"64\"]"), "ceildiv(n, 256)", "ceildiv(n, 64)");
+  JudgeOptions options;
+  auto verdict = judge().judge(task, candidate, options);
+  auto line_of = [&](const record::LineProfile& profile, std::string_view word) {
+    std::optional<record::LineProfile::Counts> found;
+    for (const auto& one : profile.lines) {
+      size_t at = 0;
+      for (uint32_t i = 1; i < one.line; ++i) at = candidate.ptx.find('\n', at) + 1;
+      std::string line = candidate.ptx.substr(at, candidate.ptx.find('\n', at) - at);
+      if (line.find(word) != std::string::npos) found = one;
+    }
+    return found;
+  };
+  ASSERT_TRUE(verdict.profile && verdict.baseline_profile) << record::text(verdict, {});
+  EXPECT_EQ(verdict.profile->of, "a few CTAs of every launch at the timed sizes");
+  for (const auto* profile : {&*verdict.profile, &*verdict.baseline_profile}) {
+    auto load = line_of(*profile, "ld.global");
+    ASSERT_TRUE(load);
+    EXPECT_GT(load->warps, 0u);
+    EXPECT_EQ(load->requests, load->warps);
+    EXPECT_EQ(load->sectors, 4 * load->warps) << "128 bytes a warp";
+    EXPECT_EQ(load->ideal_sectors, load->sectors);
+    EXPECT_EQ(load->passes, 0u);
+  }
+  // CTAs of 64 threads are 2 warps each, of 256 8.
+  EXPECT_EQ(4 * line_of(*verdict.profile, "ld.global")->warps, line_of(*verdict.baseline_profile, "ld.global")->warps);
+  options.until = GateName::emulate;
+  verdict = judge().judge(task, candidate, options);
+  ASSERT_TRUE(verdict.profile) << "wrong and untimed ones have the cases' counts";
+  EXPECT_EQ(verdict.profile->of, "all cases, in step");
+  EXPECT_FALSE(verdict.baseline_profile);
+}
+
 TEST_F(Real, ASumThatStartsAtOneIsWrong) {
   use("norm/rmsnorm_bf16");
   change("mov.f32 \t%f41, 0f00000000;", "mov.f32 \t%f41, 0f3F800000;");

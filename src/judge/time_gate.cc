@@ -73,6 +73,33 @@ Times times_of_arm(const std::vector<gpu::Epoch>& epochs, size_t arm) {
   return made;
 }
 
+// 0 where no launch of the arm has a usable time.
+double median_time(const gpu::Epoch& epoch, size_t arm) {
+  std::vector<double> times;
+  for (const auto& pair : epoch.pairs) {
+    double time = static_cast<double>(pair.microseconds[arm]);
+    if (std::isfinite(time) && time > 0) times.push_back(time);
+  }
+  return times.empty() ? 0 : stats::median(times);
+}
+
+std::vector<TimedSize::Epoch> samples_of(const std::vector<gpu::Epoch>& epochs) {
+  std::vector<TimedSize::Epoch> made;
+  for (const auto& epoch : epochs) {
+    const auto times = times_of(epoch);
+    const auto counted = stats::counts(times);
+    TimedSize::Epoch one;
+    one.counted = counted == stats::Counted::yes;
+    if (counted != stats::Counted::no_times) {
+      one.speedup = std::exp(stats::estimate_of(times));
+      one.baseline_us = median_time(epoch, 0);
+      one.candidate_us = median_time(epoch, 1);
+    }
+    made.push_back(one);
+  }
+  return made;
+}
+
 struct Code {
   std::string bytes;
   std::string why;  // not made
@@ -431,6 +458,7 @@ class Gate {
     timed.epochs = static_cast<uint32_t>(run.sample().epochs());
     timed.dropped = static_cast<uint32_t>(run.sample().dropped());
     timed.pairs = opened.pairs, timed.batch = opened.batch, timed.sets = opened.sets;
+    timed.samples = samples_of(run.epochs());
     timed.checked = run.checked();
     timed.event_overhead_us = opened.event_overhead;
     if (!run.epochs().empty()) {

@@ -60,6 +60,13 @@ TEST_F(TimeGate, FasterSlowerSame) {
   EXPECT_EQ(size.epochs, 12u) << "the first look settles it";
   EXPECT_NEAR(size.baseline_us, 20, 0.1);
   EXPECT_NEAR(size.candidate_us, 20 / 1.05, 0.1);
+  ASSERT_EQ(size.samples.size(), 12u) << "an epoch each";
+  for (const auto& epoch : size.samples) {
+    EXPECT_TRUE(epoch.counted);
+    EXPECT_NEAR(epoch.baseline_us, 20, 0.3);
+    EXPECT_NEAR(epoch.candidate_us, 20 / 1.05, 0.3);
+    EXPECT_NEAR(epoch.speedup, 1.05, 0.02);
+  }
   EXPECT_EQ(size.checked, 192u);
   EXPECT_EQ(size.celsius, 45u);
   EXPECT_GT(size.delta, 0);

@@ -8,7 +8,7 @@
 
 namespace ptxlab::llm {
 
-std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clock::time_point now) {
+std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clock::time_point now, double dollars) {
   std::lock_guard lock(mutex_);
   if (!begun_) begun_ = now;
   if (limits_.requests && used_.requests >= *limits_.requests)
@@ -20,17 +20,23 @@ std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clo
     return fmt::format("{} of {} tokens are used, and the next question takes about {}", spent, *limits_.tokens,
                        tokens);
   }
+  if (limits_.dollars && used_.dollars + entered_dollars_ + dollars > *limits_.dollars) {
+    return fmt::format("${:.4f} of ${:.4f} are spent, and the next question costs about ${:.4f}",
+                       used_.dollars + entered_dollars_, *limits_.dollars, dollars);
+  }
   ++used_.requests;
   entered_ += tokens;
+  entered_dollars_ += dollars;
   return std::nullopt;
 }
 
-void Budget::settle(int64_t tokens, const Usage& usage) {
+void Budget::settle(int64_t tokens, const Usage& usage, double dollars) {
   std::lock_guard lock(mutex_);
   entered_ -= tokens;
-  used_.asked += usage.asked;
-  used_.answered += usage.answered;
-  used_.estimated |= usage.estimated;
+  entered_dollars_ -= dollars;
+  Usage spent = usage;
+  spent.requests = 0;
+  used_.add(spent);
 }
 
 std::optional<std::chrono::milliseconds> Budget::left(std::chrono::steady_clock::time_point now) const {
@@ -51,6 +57,8 @@ base::Result<Limits> parse_limits(std::string_view text) {
   words.number("tokens", [&](double n) { limits.tokens = static_cast<int64_t>(n); });
   words.number("requests", [&](double n) { limits.requests = static_cast<int64_t>(n); });
   words.number("seconds", [&](double n) { limits.seconds = static_cast<int64_t>(n); });
+  words.number(
+      "dollars", [&](double n) { limits.dollars = n; }, 0, 1e6);
   if (auto wrong = words.read(text)) return *wrong;
   return limits;
 }

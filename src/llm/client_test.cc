@@ -22,7 +22,8 @@ constexpr const char* kSecret = "sk-test-0123456789abcdef";
 struct Asker {
   explicit Asker(const std::string& url, const std::string& settings = "", Limits limits = {},
                  std::string key = kSecret)
-      : client({"test-model", *parse_url(url)}, Key(std::move(key)), *parse_settings(settings), limits) {
+      : client({"test-model", *parse_url(url), &openai_dialect()}, Key(std::move(key)), *parse_settings(settings),
+               limits) {
     client.sleep = [this](milliseconds time) { waits.push_back(time); };
   }
   Client::Asked ask() { return client.ask(kQuestion, 1); }

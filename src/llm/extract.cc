@@ -134,6 +134,11 @@ class Extraction {
   Extracted run() {
     if (reply_.ill_formed) {
       say(error("LLM0025", 0, "the answer holds bytes that are not UTF-8, so its code cannot be trusted", ""));
+    } else if (!reply_.withheld.empty() && blank(reply_.text)) {
+      say(error("LLM0030", 0, fmt::format("the model's server keeps its answer back: {}", reply_.withheld),
+                "ask again, or another model"));
+    } else if (blank(reply_.text) && reply_.cut) {
+      say(cut(0));
     } else if (blank(reply_.text)) {
       say(error("LLM0022", 0, "the answer is empty", kWanted));
     } else if (const Block* ptx = choose()) {

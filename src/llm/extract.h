@@ -19,7 +19,7 @@ struct Extracted {
   std::optional<std::string> plan;
   std::string idea;  // the first line of prose in one line, or ""
   // Errors: LLM0020 no block, LLM0021 several that differ, LLM0022 an empty one or an empty answer, LLM0023 host code, LLM0024
-  // cut short, LLM0025 not UTF-8, LLM0026 code in another language, LLM0027 the question came back. Warnings: LLM0028 an
+  // cut short, LLM0030 kept back by the server, LLM0025 not UTF-8, LLM0026 code in another language, LLM0027 the question came back. Warnings: LLM0028 an
   // unmarked block that is PTX was taken, LLM0029 a block of another language was left aside.
   base::Findings findings;
 };

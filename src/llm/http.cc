@@ -113,7 +113,7 @@ HttpOutcome::End end_of(httplib::Error error, bool timed_out) {
 
 }  // namespace
 
-HttpOutcome post(const HttpRequest& request, std::string_view authorization, const HttpLimits& limits,
+HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLimits& limits,
                  const std::function<bool()>& stop) {
   HttpOutcome outcome;
   auto start = Clock::now();
@@ -137,7 +137,7 @@ HttpOutcome post(const HttpRequest& request, std::string_view authorization, con
   sent.set_header("Accept-Encoding", "identity");
   sent.set_header("User-Agent", "ptxlab");
   for (const auto& [name, value] : request.headers) sent.set_header(name, value);
-  if (!authorization.empty()) sent.set_header("Authorization", std::string(authorization));
+  if (!secret.first.empty()) sent.set_header(secret.first.c_str(), secret.second);
   auto last_byte = start;
   sent.response_handler = [&](const httplib::Response& response) {
     last_byte = Clock::now();

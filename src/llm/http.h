@@ -20,11 +20,13 @@ struct HttpLimits {
   size_t body = size_t{16} << 20;            // bytes of an answer
 };
 
+using Header = std::pair<std::string, std::string>;
+
 struct HttpRequest {
   Url url;
   std::string path;  // below the url's own
   std::string body;  // JSON
-  std::vector<std::pair<std::string, std::string>> headers;
+  std::vector<Header> headers;
 };
 
 struct HttpOutcome {
@@ -45,9 +47,9 @@ struct HttpOutcome {
   std::chrono::milliseconds took{0};
 };
 
-// POSTs `request` and waits. Thread-safe. `key` goes into the Authorization header where it is not empty; it is passed
-// apart from the request so that the request can be written down. `stop` is looked at ten times a second.
-HttpOutcome post(const HttpRequest& request, std::string_view authorization, const HttpLimits& limits,
+// POSTs `request` and waits. Thread-safe. `secret` is one more header, where its name is not empty: the key's, which is passed
+// apart so that the request can be written down. `stop` is looked at ten times a second.
+HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLimits& limits,
                  const std::function<bool()>& stop = {});
 
 // "the connection was refused or the host not found", for messages.

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 namespace ptxlab::llm {
 namespace {
 
-constexpr const char* kVariables[] = {"PTXLAB_API_KEY", "OPENAI_API_KEY"};
+constexpr const char* kOwn = "PTXLAB_API_KEY";
+// All that may hold a key, whether this run needs it or not: no compiler is to inherit any of them.
+constexpr const char* kVariables[] = {kOwn, "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"};
 constexpr std::string_view kHidden = "[key]";
 // Shorter ones are what local servers are given as a stand-in ("none", "EMPTY"): hiding them would damage answers.
 constexpr size_t kShortestSecret = 8;
@@ -57,29 +60,52 @@ std::string Key::hide(std::string_view text) const {
   return out;
 }
 
-base::Result<Key> take_key() {
-  static std::optional<std::string> taken;
-  if (!taken) {
-    taken.emplace();
-    for (const char* variable : kVariables) {
-      const char* value = std::getenv(variable);
-      if (value && taken->empty()) *taken = value;
-      unsetenv(variable);
+namespace {
+
+// Values by variable, in the order of kVariables; filled once.
+std::vector<std::pair<std::string, std::string>>& keys() {
+  static std::vector<std::pair<std::string, std::string>> taken;
+  return taken;
+}
+
+}  // namespace
+
+void take_keys() {
+  for (const char* variable : kVariables) {
+    const char* value = std::getenv(variable);
+    if (value && *value) {
+      std::erase_if(keys(), [&](const auto& known) { return known.first == variable; });
+      keys().emplace_back(variable, value);
     }
+    unsetenv(variable);
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> taken_keys() { return keys(); }
+
+base::Result<Key> key_for(std::span<const char* const> variables, bool at_vendor) {
+  take_keys();
+  std::vector<std::string> order(variables.begin(), variables.end());
+  order.insert(at_vendor ? order.end() : order.begin(), kOwn);
+  for (const auto& variable : order) {
+    auto found = std::find_if(keys().begin(), keys().end(), [&](const auto& known) { return known.first == variable; });
+    if (found == keys().end()) continue;
+    std::string key = found->second;
     constexpr const char* kBlanks = " \t\r\n";
-    taken->erase(0, taken->find_first_not_of(kBlanks));
-    taken->erase(taken->find_last_not_of(kBlanks) + 1);
+    key.erase(0, key.find_first_not_of(kBlanks));
+    key.erase(key.find_last_not_of(kBlanks) + 1);
+    if (key.empty()) continue;
+    if (!std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7f; })) {
+      return base::Finding{"LLM0002",
+                           base::Severity::error,
+                           {},
+                           fmt::format("the key in {} holds blanks, control characters or others than ASCII", variable),
+                           "a key is one word",
+                           {}};
+    }
+    return Key(std::move(key));
   }
-  if (!std::all_of(taken->begin(), taken->end(), [](char c) { return c > ' ' && c < 0x7f; })) {
-    return base::Finding{
-        "LLM0002",
-        base::Severity::error,
-        {},
-        "the key in PTXLAB_API_KEY or OPENAI_API_KEY holds blanks, control characters or others than ASCII",
-        "a key is one word",
-        {}};
-  }
-  return Key(*taken);
+  return Key();
 }
 
 }  // namespace ptxlab::llm

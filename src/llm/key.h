@@ -1,9 +1,12 @@
-// The key of a model's server. It lives in the environment and in the request's header and nowhere else: it is taken out
+// The keys of models' servers. It lives in the environment and in the request's header and nowhere else: it is taken out
 // of the environment when read, so that no compiler or oracle started later inherits it, it cannot be printed, and what a
 // server sends back is searched for it before anybody sees it.
 #pragma once
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -14,8 +17,8 @@ class Key {
   Key() = default;
   explicit Key(std::string text) : text_(std::move(text)) {}
   bool empty() const { return text_.empty(); }
-  // The header's value; for the request alone.
-  std::string authorization() const { return "Bearer " + text_; }
+  // The key itself; for the request alone.
+  const std::string& text() const { return text_; }
   // Replaces every occurrence by "[key]", also one written with JSON's escapes. A word of under 8 characters is a
   // stand-in for servers that want none, not a secret, and is left.
   std::string hide(std::string_view text) const;
@@ -24,9 +27,15 @@ class Key {
   std::string text_;
 };
 
-// PTXLAB_API_KEY, else OPENAI_API_KEY, without blanks around it; empty where neither is set: many servers want none.
-// Both variables are gone from the environment afterwards; a second call returns the same key. To be called before the
-// process has threads. Error: LLM0002, it holds what no header may (the finding does not show it).
-base::Result<Key> take_key();
+// Takes every key that any dialect knows out of the environment, once; later calls do nothing. To be called before the process has
+// threads, and before it starts any program.
+void take_keys();
 
+// The key for a server: PTXLAB_API_KEY, else the first of `variables` that was set; at the vendor's own host these come first, so
+// that PTXLAB_API_KEY can be for another server beside it. Without blanks around it; empty where none is set: many servers want
+// none. Error: LLM0002, it holds what no header may (the finding does not show it).
+base::Result<Key> key_for(std::span<const char* const> variables, bool at_vendor);
+
+// What take_keys has taken, to give it back to a program that is the user's own: names and values.
+std::vector<std::pair<std::string, std::string>> taken_keys();
 }  // namespace ptxlab::llm

@@ -8,6 +8,7 @@
 
 #include "base/file.h"
 #include "llm/budget.h"
+#include "llm/dialect.h"
 #include "llm/key.h"
 #include "llm/model.h"
 #include "llm/retry.h"
@@ -55,11 +56,12 @@ TEST(Url, RefusesTheRestAndShowsNoPassword) {
 }
 
 TEST(Model, NamesMayHoldAnything) {
-  auto model = parse_model("org/Qwen3:8b@main@http://localhost:1/v1");
+  auto model = parse_model(openai_dialect(), "org/Qwen3:8b@main@http://localhost:1/v1");
   ASSERT_TRUE(model.ok());
   EXPECT_EQ(model->name, "org/Qwen3:8b@main");
   EXPECT_EQ(model->url.port, 1);
-  for (const char* text : {"gpt", "@http://x/v1", "m@x/v1", "m@"}) EXPECT_FALSE(parse_model(text).ok()) << text;
+  for (const char* text : {"gpt", "@http://x/v1", "m@x/v1", "m@"})
+    EXPECT_FALSE(parse_model(openai_dialect(), text).ok()) << text;
 }
 
 TEST(Settings, AreReadAndCheckedByName) {
@@ -202,7 +204,8 @@ TEST(Budget, TokensOnTheirWayCountAndTimeEndsIt) {
   EXPECT_EQ(read->tokens, 5);
   EXPECT_EQ(read->requests, 6);
   EXPECT_EQ(read->seconds, 7);
-  EXPECT_FALSE(parse_limits("dollars=5").ok());
+  EXPECT_EQ(parse_limits("dollars=5.5")->dollars, 5.5);
+  EXPECT_FALSE(parse_limits("euros=5").ok());
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analysis/structure.h"
+#include "analysis/structure_text.h"
 #include "isa/target.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
@@ -140,15 +140,6 @@ std::string block_name(const analysis::Structure& structure, uint32_t index) {
   return label.empty() ? fmt::format("block {}", index) : fmt::format("block {} ({})", index, label);
 }
 
-std::string cost_of(const analysis::AccessFacts& access) {
-  std::string text;
-  if (access.thread_stride && access.stride == analysis::StrideClass::strided)
-    text = fmt::format("{} bytes from one thread to the next", *access.thread_stride);
-  if (access.sectors) text += fmt::format("{}{} sectors of 32 bytes a warp", text.empty() ? "" : ", ", *access.sectors);
-  if (access.wavefronts) text += fmt::format("{}{} wavefronts a warp", text.empty() ? "" : ", ", *access.wavefronts);
-  return text;
-}
-
 data kernel_of(const ptx::Function& function) {
   auto structure = analysis::structure_of(function);
   data kernel;
@@ -193,8 +184,8 @@ data kernel_of(const ptx::Function& function) {
     access.set("instruction", facts.instruction);
     access.set("bytes", fmt::format("{}", facts.bytes));
     set_or_false(access, "base", facts.base);
-    access.set("stride", std::string(analysis::name_of(facts.stride)));
-    set_or_false(access, "cost", cost_of(facts));
+    access.set("stride", analysis::lanes_text(facts));
+    set_or_false(access, "cost", analysis::cost_text(facts));
     set_or_false(access, "loop", loop_name(structure.blocks[facts.block].loop));
     set_or_false(access, "step", facts.loop_step);
     accesses.push_back(access);

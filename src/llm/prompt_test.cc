@@ -55,7 +55,7 @@ TEST(Prompt, CarriesTheWholeBrief) {
   for (const char* part : {"norm/rmsnorm_bf16", "x: input buffer of bf16[m, n]", "eps: scalar f32", "sm_90a",
                            "at most 64 registers a thread", "approximate instructions", "__global__", "loop 0",
                            "registers live at its start", "bytes on each time around", "32 registers a thread",
-                           "(m = 16384, n = 4096)", "wavefront"})
+                           "(m = 16384, n = 4096)", "2 sectors"})
     EXPECT_TRUE(has(question->user, part)) << part << "\n" << question->user;
   EXPECT_TRUE(has(question->system, "```ptx"));
   // Nothing of this machine, nothing unfilled, no debug lines.
@@ -139,8 +139,8 @@ TEST(Prompt, ATemplateThatIsNoneIsAFinding) {
 
 std::unique_ptr<record::Proposer> proposer_of(const std::string& url, const std::string& settings = "",
                                               Limits limits = {}) {
-  auto client =
-      std::make_unique<Client>(*parse_model("org/m@" + url), Key("sk-0123456789"), *parse_settings(settings), limits);
+  auto client = std::make_unique<Client>(*parse_model(openai_dialect(), "org/m@" + url), Key("sk-0123456789"),
+                                         *parse_settings(settings), limits);
   client->sleep = [](std::chrono::milliseconds) {};
   return make_model_proposer(std::move(client), project_template());
 }

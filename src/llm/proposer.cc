@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/random.h"
 #include "base/thread_pool.h"
@@ -17,7 +18,9 @@ class ModelProposer final : public record::Proposer {
  public:
   ModelProposer(std::unique_ptr<Client> client, Template prompt)
       : client_(std::move(client)), prompt_(std::move(prompt)) {}
-  std::string name() const override { return "openai:" + client_->model().name; }
+  std::string name() const override {
+    return fmt::format("{}:{}", client_->model().dialect->name(), client_->model().name);
+  }
   bool learns() const override { return true; }
 
   base::Result<Proposal> propose(const record::Brief& brief, int count) override {
@@ -25,7 +28,6 @@ class ModelProposer final : public record::Proposer {
     ++turn_;
     auto question = prompt_.fill(brief, client_->settings().context);
     if (!question) return question.findings();
-    auto before = client_->used();
     std::vector<std::optional<Client::Asked>> asked(static_cast<size_t>(count));
     base::parallel_for(asked.size(), client_->settings().parallel, [&](size_t i) {
       uint64_t seed = base::derive_seed(brief.seed, fmt::format("{} {} {}", name(), turn_, i));
@@ -41,9 +43,12 @@ class ModelProposer final : public record::Proposer {
                                    "https:// encrypts them; a server that wants no key needs none in PTXLAB_API_KEY",
                                    {}});
     }
-    auto used = client_->used();
-    proposal.usage = record::Usage{used.requests - before.requests, used.asked - before.asked,
-                                   used.answered - before.answered, used.estimated};
+    for (const auto& finding : client_->left_out()) {
+      if (told_.insert(finding.message).second) proposal.findings.push_back(finding);
+    }
+    record::Usage used;
+    for (const auto& exchange : proposal.exchanges) used.add(exchange.usage.value_or(record::Usage{}));
+    proposal.usage = used;
     return proposal;
   }
 
@@ -55,6 +60,7 @@ class ModelProposer final : public record::Proposer {
     for (auto& one : asked) {
       ++number_;
       if (one->exchange) proposal.exchanges.push_back(*std::move(one->exchange));
+      if (one->exchange && one->reply) proposal.exchanges.back().candidate = proposal.candidates.size();
       if (!one->reply) {
         ++unanswered;
         for (const auto& finding : one->reply.findings()) say_once(proposal.findings, finding);
@@ -104,6 +110,7 @@ class ModelProposer final : public record::Proposer {
   std::unique_ptr<Client> client_;
   Template prompt_;
   int turn_ = 0, number_ = 0;
+  std::set<std::string> told_;  // of what the server does not get, said once
 };
 
 }  // namespace

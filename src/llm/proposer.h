@@ -1,5 +1,5 @@
-// The proposer "openai:MODEL@URL": asks a model behind any OpenAI-compatible server for candidates, one question for each,
-// several at once. With every turn the question holds what the judge found wrong with the earlier ones.
+// A model over HTTP as proposer, whatever its dialect: "openai:MODEL@URL" and its like. It is asked one question for each
+// candidate, several at once. With every turn the question holds what the judge found wrong with the earlier ones.
 #pragma once
 #include <memory>
 

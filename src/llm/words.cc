@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "base/nearest.h"
@@ -11,6 +12,10 @@ namespace ptxlab::llm {
 
 void Words::number(std::string name, std::function<void(double)> set, double least, double most) {
   entries_.push_back({std::move(name), std::move(set), least, most});
+}
+
+void Words::word(std::string name, std::function<void(std::string_view)> set) {
+  entries_.push_back({std::move(name), {}, 0, 0, std::move(set)});
 }
 
 base::Finding Words::wrong(std::string message, std::string hint) const {
@@ -36,6 +41,13 @@ std::optional<base::Finding> Words::read(std::string_view text) const {
     if (!entry) {
       auto near = base::nearest(name, names);
       return wrong(fmt::format("there is no '{}'", name), near.empty() ? all : fmt::format("did you mean '{}'?", near));
+    }
+    if (entry->set_word) {
+      bool plain =
+          !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+      if (!plain) return wrong(fmt::format("{} is '{}'", name, value), "one word of small letters");
+      entry->set_word(value);
+      continue;
     }
     double number = 0;
     auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);

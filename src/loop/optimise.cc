@@ -17,6 +17,7 @@
 #include "base/finding_json.h"
 #include "base/hash.h"
 #include "base/thread_pool.h"
+#include "loop/attempts.h"
 #include "record/json.h"
 
 namespace ptxlab::loop {
@@ -111,10 +112,7 @@ class Gathering {
     auto known =
         std::find_if(result_.used.begin(), result_.used.end(), [&](const auto& u) { return u.proposer == name; });
     if (known == result_.used.end()) known = result_.used.insert(known, {name, {}});
-    known->usage.requests += usage.requests;
-    known->usage.asked += usage.asked;
-    known->usage.answered += usage.answered;
-    known->usage.estimated |= usage.estimated;
+    known->usage.add(usage);
   }
 
   std::vector<Candidate> take(int most) {
@@ -282,27 +280,6 @@ void conclude(Optimised& result, const OptimiseOptions& options) {
   }
 }
 
-// What its proposer found wrong with it is its verdict: there is nothing to run.
-Verdict verdict_of(const Candidate& candidate, const record::Brief& brief) {
-  Verdict verdict;
-  verdict.outcome = OutcomeName::malformed;
-  verdict.task = brief.task.name;
-  verdict.target = brief.target.name();
-  auto error = std::find_if(candidate.findings.begin(), candidate.findings.end(),
-                            [](const auto& finding) { return finding.severity == base::Severity::error; });
-  verdict.reason = error->message;
-  verdict.gate(record::GateName::check).status = record::GateStatus::failed;
-  return verdict;
-}
-
-// For the next turn's brief: without the question, which held the brief before it.
-record::Earlier as_earlier(const Attempt& attempt) {
-  record::Earlier earlier{attempt.candidate, attempt.verdict};
-  earlier.candidate.prompt.clear();
-  if (!base::has_error(earlier.candidate.findings)) earlier.candidate.answer.clear();
-  return earlier;
-}
-
 // Judges them side by side; each is archived before its thread takes the next.
 void judge_all(const record::Brief& brief, std::vector<Candidate> candidates, const Judging& judge,
                archive::Archive* archive, const OptimiseOptions& options, const Progress& progress, Optimised& result) {
@@ -318,9 +295,9 @@ void judge_all(const record::Brief& brief, std::vector<Candidate> candidates, co
     attempt.task = brief.task.name;
     attempt.brief_json = brief_json;
     bool nothing = base::has_error(candidates[i].findings);
-    attempt.verdict = nothing ? verdict_of(candidates[i], brief) : judge(candidates[i]);
-    auto& findings = attempt.verdict.gate(record::GateName::check).findings;
-    findings.insert(findings.begin(), candidates[i].findings.begin(), candidates[i].findings.end());
+    attempt.verdict =
+        nothing ? verdict_of_findings(candidates[i], brief.task.name, brief.target) : judge(candidates[i]);
+    add_proposer_findings(attempt.verdict, candidates[i]);
     attempt.candidate = std::move(candidates[i]);
     std::lock_guard lock(mutex);
     if (archive) {
@@ -370,7 +347,8 @@ Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const
     if (turn > 1 && candidates.empty()) break;
     size_t from = result.attempts.size();
     judge_all(told, std::move(candidates), judge, archive, options, progress, result);
-    for (size_t i = from; i < result.attempts.size(); ++i) told.earlier.push_back(as_earlier(result.attempts[i]));
+    for (size_t i = from; i < result.attempts.size(); ++i)
+      told.earlier.push_back(as_earlier(result.attempts[i].candidate, result.attempts[i].verdict));
   }
   gathering.finish();
   rank(result);

@@ -35,16 +35,12 @@ json to_json(const record::Exchange& exchange) {
                      {"milliseconds", one.took.count()},
                      {"waited_milliseconds", one.waited.count()}});
   }
-  return {{"request", record::text_json(exchange.request)},
-          {"response", record::text_json(exchange.response)},
-          {"tries", std::move(tries)}};
-}
-
-json to_json(const record::Usage& usage) {
-  return {{"requests", usage.requests},
-          {"tokens_asked", usage.asked},
-          {"tokens_answered", usage.answered},
-          {"estimated", usage.estimated}};
+  json written = {{"request", record::text_json(exchange.request)},
+                  {"response", record::text_json(exchange.response)},
+                  {"tries", std::move(tries)}};
+  if (exchange.usage) written["usage"] = record::to_json(*exchange.usage);
+  if (exchange.candidate) written["candidate"] = *exchange.candidate;
+  return written;
 }
 
 class RecordingProposer : public record::Proposer {
@@ -73,7 +69,7 @@ class RecordingProposer : public record::Proposer {
                      {"exchanges", json::array()}};
     for (const auto& candidate : proposal.candidates) exchange["candidates"].push_back(record::to_json(candidate));
     for (const auto& one : proposal.exchanges) exchange["exchanges"].push_back(to_json(one));
-    if (proposal.usage) exchange["usage"] = to_json(*proposal.usage);
+    if (proposal.usage) exchange["usage"] = record::to_json(*proposal.usage);
     std::error_code error;
     fs::create_directories(folder_, error);
     auto failed = base::write_file(next_file(), base::print_json(exchange) + "\n");

@@ -141,6 +141,7 @@ Candidate read_candidate_object(const json& value, std::string place) {
   object.at("ptx");  // it may be empty, not missing
   candidate.ptx = object.text("ptx").value_or("");
   candidate.plan = object.text("plan");
+  candidate.cuda = object.text("cuda").value_or("");
   candidate.prompt = object.text("prompt").value_or("");
   candidate.answer = object.text("answer").value_or("");
   candidate.steps = object.optional<int>("steps").value_or(1);
@@ -206,6 +207,30 @@ Counters read_counters(const json& value, std::string place) {
                              one.optional<double>("baseline")});
   });
   return counters;
+}
+
+// A line's counts in the order of "columns", so that a long kernel's profile stays short.
+constexpr std::array kProfileColumns = {"line",    "warps",         "threads", "requests",
+                                        "sectors", "ideal_sectors", "passes",  "ideal_passes"};
+
+json profile_json(const LineProfile& profile) {
+  json lines = json::array();
+  for (const auto& one : profile.lines)
+    lines.push_back(
+        {one.line, one.warps, one.threads, one.requests, one.sectors, one.ideal_sectors, one.passes, one.ideal_passes});
+  return {{"of", profile.of}, {"columns", kProfileColumns}, {"lines", std::move(lines)}};
+}
+
+LineProfile read_profile(const json& value, std::string place) {
+  Object object(value, std::move(place));
+  LineProfile profile;
+  profile.of = object.get<std::string>("of");
+  for (const auto& row : object.get<std::vector<std::vector<uint64_t>>>("lines")) {
+    if (row.size() != kProfileColumns.size() || row[0] > UINT32_MAX)
+      throw Wrong{object.place("lines") + " has a line that does not fit its columns"};
+    profile.lines.push_back({static_cast<uint32_t>(row[0]), row[1], row[2], row[3], row[4], row[5], row[6], row[7]});
+  }
+  return profile;
 }
 
 Gate read_gate(const json& value, const std::string& place) {
@@ -295,6 +320,9 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
     verdict.timing = std::move(*timing);
   }
   verdict.unexecuted_lines = object.get<std::vector<uint32_t>>("unexecuted_lines");
+  if (object.has("profile")) verdict.profile = read_profile(object.at("profile"), object.place("profile"));
+  if (object.has("baseline_profile"))
+    verdict.baseline_profile = read_profile(object.at("baseline_profile"), object.place("baseline_profile"));
   return verdict;
 }
 
@@ -319,6 +347,9 @@ Brief read_brief_object(const json& value, const task::Task& task) {
   brief.baseline_ptx = object.get<std::string>("baseline_ptx");
   brief.baseline_plan = object.get<std::string>("baseline_plan");
   brief.source = object.get<std::string>("source");
+  auto language = object.optional<std::string>("language").value_or("ptx");
+  if (language != "ptx" && language != "cuda") throw Wrong{"brief.language is neither ptx nor cuda"};
+  brief.language = language == "cuda" ? Language::cuda : Language::ptx;
   brief.seed = object.get<uint64_t>("seed");
   object.each("baseline_resources", [&](const json& item, const std::string& where) {
     brief.baseline_resources.push_back(read_resources(item, where));
@@ -374,6 +405,7 @@ json to_json(const Candidate& candidate) {
               {"proposer", candidate.proposer},  {"idea", candidate.idea},
               {"ptx", text_json(candidate.ptx)}, {"plan", candidate.plan ? text_json(*candidate.plan) : json()}};
   if (candidate.steps > 1) out["steps"] = candidate.steps;
+  if (!candidate.cuda.empty()) out["cuda"] = text_json(candidate.cuda);
   // Only a model's candidates have these.
   if (!candidate.prompt.empty()) out["prompt"] = text_json(candidate.prompt);
   if (!candidate.answer.empty()) out["answer"] = text_json(candidate.answer);
@@ -494,6 +526,8 @@ json to_json(const Verdict& verdict) {
   }
   if (verdict.timing) made["timing"] = to_json(*verdict.timing);
   if (!verdict.sass.empty()) made["sass"] = sass_json(verdict.sass);
+  if (verdict.profile) made["profile"] = profile_json(*verdict.profile);
+  if (verdict.baseline_profile) made["baseline_profile"] = profile_json(*verdict.baseline_profile);
   return made;
 }
 
@@ -514,6 +548,7 @@ json to_json(const Brief& brief) {
       {"constraints", to_json(brief.constraints)},
       {"earlier", std::move(earlier)},
       {"seed", brief.seed}};
+  if (brief.language != Language::ptx) made["language"] = name_of(brief.language);
   if (!brief.baseline_sass.empty()) made["baseline_sass"] = sass_json(brief.baseline_sass);
   return made;
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "record/proposer.h"
 #include "record/record.h"
 
 namespace ptxlab::record {
@@ -20,6 +21,9 @@ nlohmann::json to_json(const Estimate& estimate);
 nlohmann::json to_json(const Verdict& verdict);  // ptxlab.verdict/1
 nlohmann::json to_json(const Brief& brief);      // ptxlab.brief/1; the task by name, version and file
 nlohmann::json to_json(const Attempt& attempt);  // ptxlab.attempt/1
+// "dollars" is null where the price of some of it is unknown.
+nlohmann::json to_json(const Usage& usage);
+base::Result<Usage> usage_from_json(const nlohmann::json& json);
 
 base::Result<Candidate> candidate_from_json(const nlohmann::json& json);
 base::Result<Verdict> verdict_from_json(const nlohmann::json& json);

@@ -73,12 +73,16 @@ Verdict a_verdict() {
   verdict.estimate->resident_ctas = 8;
   verdict.estimate->assumptions = {"32 registers a thread"};
   verdict.estimated_speedup = 1.25;
+  verdict.profile = {"all cases", {{7, 10, 320, 0, 0, 0, 0, 0}, {9, 10, 320, 10, 40, 20, 0, 0}}};
+  verdict.baseline_profile = {"all cases", {{8, UINT64_MAX / 2, 1, 2, 3, 4, 5, 6}}};
   return verdict;
 }
 
 TEST(CandidateJson, AModelsWordsAndAnyBytesComeBack) {
   Candidate candidate = a_candidate();
   EXPECT_FALSE(to_json(candidate).contains("answer"));
+  EXPECT_FALSE(to_json(candidate).contains("cuda"));
+  candidate.cuda = "__global__ void k() {} // \xff";
   candidate.ptx = std::string("// \xff\x00 bytes", 10);
   candidate.plan = "\xc3";
   candidate.prompt = "Make it faster.";
@@ -88,6 +92,7 @@ TEST(CandidateJson, AModelsWordsAndAnyBytesComeBack) {
   ASSERT_TRUE(back.ok()) << base::render(back.findings(), "");
   EXPECT_EQ(back->ptx, candidate.ptx);
   EXPECT_EQ(back->plan, candidate.plan);
+  EXPECT_EQ(back->cuda, candidate.cuda);
   EXPECT_EQ(back->prompt, candidate.prompt);
   EXPECT_EQ(back->answer, candidate.answer);
   ASSERT_EQ(back->findings.size(), 1u);
@@ -132,7 +137,19 @@ TEST(Json, VerdictGoesRoundWithItsSchema) {
   EXPECT_EQ(after->estimate->assumptions, before.estimate->assumptions);
   EXPECT_EQ(after->sass, before.sass);
   EXPECT_EQ(after->counters, before.counters);
+  EXPECT_EQ(after->profile, before.profile);
+  EXPECT_EQ(after->baseline_profile, before.baseline_profile);
   EXPECT_FALSE(after->baseline_estimate);
+}
+
+TEST(Json, ProfilesThatDoNotFitAreFindings) {
+  json made = to_json(a_verdict());
+  made["profile"]["lines"][0].erase(0);
+  EXPECT_EQ(verdict_from_json(made).findings().front().code, "REC0001");
+  made["profile"]["lines"] = {{uint64_t{1} << 32, 0, 0, 0, 0, 0, 0, 0}};
+  EXPECT_EQ(verdict_from_json(made).findings().front().code, "REC0001");
+  made.erase("profile");  // as verdicts of earlier versions
+  EXPECT_FALSE(verdict_from_json(made)->profile);
 }
 
 TEST(Json, EveryNameGoesRound) {
@@ -154,6 +171,7 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   before.baseline_ptx = "ptx";
   before.baseline_plan = "plan";
   before.source = "cu";
+  before.language = Language::cuda;
   before.constraints.max_registers = 64;
   before.earlier.push_back({a_candidate(), a_verdict()});
   before.seed = 0xffffffffffffffffu;
@@ -162,6 +180,7 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   ASSERT_TRUE(after) << base::render(after.findings(), "");
   EXPECT_EQ(to_json(*after), made);
   EXPECT_EQ(after->seed, before.seed);
+  EXPECT_EQ(after->language, Language::cuda);
   EXPECT_EQ(after->constraints.max_registers, 64);
   EXPECT_FALSE(after->constraints.vector_bytes);
   task::Task other = before.task;

@@ -13,6 +13,28 @@
 
 namespace ptxlab::record {
 
+// What a proposer has used of a model.
+struct Usage {
+  int64_t requests = 0;             // tries included
+  int64_t asked = 0, answered = 0;  // tokens
+  bool estimated = false;           // the server did not count all of them, so some are estimated
+  int64_t reasoning = 0;            // of `answered`: thought, which costs as much as what is said
+  int64_t cached = 0;               // of `asked`: read from the server's cache, at a lower price
+  int64_t cache_written = 0;        // of `asked`: written into it, at a price of its own
+  double dollars = 0;               // of all that has a known price
+  bool unpriced = false;            // some of it has none, so that nobody knows what all of it costs
+  std::optional<double> cost() const { return unpriced ? std::nullopt : std::optional<double>(dollars); }
+  void add(const Usage& other) {
+    requests += other.requests, asked += other.asked, answered += other.answered, estimated |= other.estimated;
+    reasoning += other.reasoning, cached += other.cached, cache_written += other.cache_written;
+    dollars += other.dollars, unpriced |= other.unpriced;
+  }
+};
+
+// "3 requests, 1200 tokens asked (800 of them cached), 400 answered (300 of them thinking), $0.0123": for people. An unknown price is
+// said to be unknown.
+std::string describe(const Usage& usage);
+
 // What went over the wire with a model's server, as it was: for transcripts. A key never stands in it.
 struct Exchange {
   struct Try {
@@ -22,13 +44,8 @@ struct Exchange {
   };
   std::string request, response;  // bodies
   std::vector<Try> tries;
-};
-
-// What a proposer has used of a model.
-struct Usage {
-  int64_t requests = 0;             // tries included
-  int64_t asked = 0, answered = 0;  // tokens
-  bool estimated = false;           // the server did not count all of them, so some are estimated
+  std::optional<Usage> usage;       // of this exchange alone, where its answer could be read
+  std::optional<size_t> candidate;  // which of the proposal's candidates came of it
 };
 
 class Proposer {

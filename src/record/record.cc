@@ -42,6 +42,14 @@ std::string_view name_of(OutcomeName outcome) {
   return "";
 }
 
+std::string_view name_of(Language language) {
+  switch (language) {
+    case Language::ptx: return "ptx";
+    case Language::cuda: return "cuda";
+  }
+  return "";
+}
+
 bool is_right(OutcomeName outcome) {
   switch (outcome) {
     case OutcomeName::unverified:

@@ -24,6 +24,9 @@ struct Candidate {
   std::string proposer;             // "rules", "files"
   std::string idea;                 // one line: "4 neighbouring elements a thread, 128-bit accesses"
   std::string name;                 // short: "vectorise-4"
+  // The CUDA C that nvcc makes `ptx` of, where that is what its proposer writes; else empty. It may declare and compute, and never
+  // runs on the host.
+  std::string cuda;
   // A model's: all it was asked and all it said. Else empty.
   std::string prompt, answer;
   // What its proposer has to say of it. An error means that there is no PTX in it to judge: it is malformed as it stands.
@@ -108,6 +111,13 @@ struct TimedSize {
     double us = 0, speedup = 1, low = 1, high = 1;
     friend bool operator==(const Rival&, const Rival&) = default;
   };
+  // The sample of the statistics: modules and buffers were made anew for each.
+  struct Epoch {
+    double baseline_us = 0, candidate_us = 0;  // medians of its launches
+    double speedup = 0;                        // the median of its pairs' ratios; 0: it has no usable times
+    bool counted = false;                      // not dropped
+    friend bool operator==(const Epoch&, const Epoch&) = default;
+  };
   std::string size;  // "m=2048 n=8192"
   double weight = 1;
   OutcomeName outcome = OutcomeName::unstable;
@@ -126,7 +136,8 @@ struct TimedSize {
   double roofline_gbs = 0, roofline_gflops = 0;  // of this device; 0: unknown
   double baseline_mhz = 0, candidate_mhz = 0;    // SM clocks meanwhile; 0: not readable
   std::optional<uint32_t> memory_mhz, celsius, watts;
-  std::vector<Rival> rivals;  // the others
+  std::vector<Rival> rivals;   // the others
+  std::vector<Epoch> samples;  // what the interval is made of, in order; verdicts of earlier versions have none
 };
 
 // What the time gate measured.
@@ -140,6 +151,22 @@ struct CaseResult {
   std::string label;
   bool right = false;
   std::string summary;
+};
+
+// How often each line of a PTX text ran on the engine, and what its accesses cost there: dynamic counts, never a time.
+struct LineProfile {
+  struct Counts {
+    uint32_t line = 0;                // from 1; its instructions together
+    uint64_t warps = 0, threads = 0;  // instructions issued; their active lanes
+    uint64_t requests = 0;            // of warps to global or shared memory
+    uint64_t sectors = 0,
+             ideal_sectors = 0;             // of 32 bytes in global memory; as the same bytes side by side would touch
+    uint64_t passes = 0, ideal_passes = 0;  // over the banks of shared memory; without conflicts
+    friend bool operator==(const Counts&, const Counts&) = default;
+  };
+  std::string of;             // what ran: "a few CTAs of each timed size", "all cases"
+  std::vector<Counts> lines;  // in order; only lines with instructions
+  friend bool operator==(const LineProfile&, const LineProfile&) = default;
 };
 
 // All five, in order, none run.
@@ -161,8 +188,10 @@ struct Verdict {
   std::optional<Timing> timing;  // measured on a GPU
   // How many times as fast as the baseline: measured where it was, else estimated.
   std::optional<double> speedup() const { return timing ? std::optional<double>(timing->speedup) : estimated_speedup; }
-  std::vector<uint32_t> unexecuted_lines;  // PTX lines that no case reached
-  std::string code_digest;                 // of the entries that the plan launches
+  std::vector<uint32_t> unexecuted_lines;       // PTX lines that no case reached
+  std::optional<LineProfile> profile;           // of the candidate's PTX, where the engine ran it
+  std::optional<LineProfile> baseline_profile;  // of the baseline's, by the same launches
+  std::string code_digest;                      // of the entries that the plan launches
   const Gate& gate(GateName name) const;
   Gate& gate(GateName name);
 };
@@ -177,11 +206,16 @@ struct Earlier {
   Verdict verdict;
 };
 
+// What a proposer is to write: PTX itself, or CUDA C that nvcc makes PTX of.
+enum class Language : uint8_t { ptx, cuda };
+std::string_view name_of(Language language);
+
 struct Brief {
   task::Task task;
   isa::Target target;
   std::string baseline_ptx, baseline_plan;
   std::string source;  // CUDA, may be empty
+  Language language = Language::ptx;
   std::vector<toolchain::Resources> baseline_resources;
   std::vector<toolchain::SassFacts> baseline_sass;
   Constraints constraints;

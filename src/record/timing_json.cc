@@ -32,6 +32,12 @@ json size_json(const TimedSize& one) {
                       {"speedup", rival.speedup},
                       {"low", finite(rival.low)},
                       {"high", finite(rival.high)}});
+  json samples = json::array();
+  for (const auto& epoch : one.samples)
+    samples.push_back({{"baseline_us", finite(epoch.baseline_us)},
+                       {"candidate_us", finite(epoch.candidate_us)},
+                       {"speedup", finite(epoch.speedup)},
+                       {"counted", epoch.counted}});
   return {{"size", one.size},
           {"weight", one.weight},
           {"outcome", name_of(one.outcome)},
@@ -63,7 +69,8 @@ json size_json(const TimedSize& one) {
           {"memory_mhz", or_null(one.memory_mhz)},
           {"celsius", or_null(one.celsius)},
           {"watts", or_null(one.watts)},
-          {"rivals", std::move(rivals)}};
+          {"rivals", std::move(rivals)},
+          {"samples", std::move(samples)}};
 }
 
 TimedSize size_from(const json& value) {
@@ -106,6 +113,9 @@ TimedSize size_from(const json& value) {
     one.rivals.push_back({rival.at("name").get<std::string>(), rival.at("us").get<double>(),
                           rival.at("speedup").get<double>(), or_else(rival, "low", 0),
                           or_else(rival, "high", INFINITY)});
+  for (const auto& epoch : value.value("samples", json::array()))
+    one.samples.push_back({or_else(epoch, "baseline_us", 0), or_else(epoch, "candidate_us", 0),
+                           or_else(epoch, "speedup", 0), epoch.value("counted", false)});
   return one;
 }
 

@@ -1,0 +1,38 @@
+// The archive's insides, shared by its source files.
+#pragma once
+#include <SQLiteCpp/SQLiteCpp.h>
+
+#include <chrono>
+#include <string>
+#include <string_view>
+
+#include "archive/archive.h"
+#include "base/finding.h"
+
+namespace ptxlab::archive {
+
+inline int64_t to_ms(std::chrono::system_clock::time_point t) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(t.time_since_epoch()).count();
+}
+inline std::chrono::system_clock::time_point from_ms(int64_t ms) {
+  return std::chrono::system_clock::time_point(std::chrono::milliseconds(ms));
+}
+
+base::Finding finding(std::string code, std::string message, std::string hint = "");
+base::Finding not_written(const SQLite::Exception& error);  // ARC0003
+base::Finding not_read(const std::exception& error);        // ARC0004
+
+struct Archive::Impl {
+  SQLite::Database db;
+  explicit Impl(const std::string& file);
+
+  void migrate();
+  // Keeps a text and returns its hash. fetch() throws where it is missing or damaged.
+  std::string store(std::string_view text);
+  std::string fetch(const std::string& hash);
+  // The rows, without a transaction of their own; they throw.
+  void insert_run(Run& run);
+  int64_t insert_attempt(record::Attempt& attempt);
+};
+
+}  // namespace ptxlab::archive

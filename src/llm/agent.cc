@@ -1,0 +1,203 @@
+#include "llm/agent.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <vector>
+
+#include "base/finding_json.h"
+#include "base/subprocess.h"
+#include "base/utf8.h"
+#include "llm/dialect.h"
+#include "llm/extract.h"
+#include "llm/key.h"
+#include "record/json.h"
+
+namespace ptxlab::llm {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kAsk = "ptxlab.ask/1";
+constexpr const char* kAnswer = "ptxlab.answer/1";
+constexpr uint64_t kMostOutput = uint64_t{16} << 20;
+
+base::Finding finding(const char* code, base::Severity severity, std::string message, std::string hint = "") {
+  return {code, severity, {"agent"}, std::move(message), std::move(hint), {}};
+}
+
+// Every secret that the program may know of from us or from its surroundings, so that none stands in what is kept.
+std::vector<Key> secrets() {
+  std::vector<Key> found;
+  for (const auto& [name, value] : taken_keys()) found.emplace_back(value);
+  for (char** variable = environ; variable && *variable; ++variable) {
+    std::string_view text(*variable);
+    size_t equals = text.find('=');
+    if (equals == text.npos) continue;
+    auto name = text.substr(0, equals);
+    for (std::string_view end : {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"}) {
+      if (name.ends_with(end)) found.emplace_back(std::string(text.substr(equals + 1)));
+    }
+  }
+  return found;
+}
+
+std::string hidden(std::string text) {
+  for (const auto& key : secrets()) text = key.hide(text);
+  return text;
+}
+
+// The end of what it wrote to stderr, in one line.
+std::string last_words(std::string_view errors) {
+  constexpr size_t kMost = 300;
+  bool more = errors.size() > kMost;
+  if (more) errors.remove_prefix(errors.size() - kMost);
+  std::string line = more ? "... " : "";
+  for (char c : errors) line.push_back(static_cast<unsigned char>(c) < ' ' || c == 0x7f ? ' ' : c);
+  while (line.ends_with(' ')) line.pop_back();
+  for (size_t at = 0; auto bad = base::first_ill_formed(std::string_view(line).substr(at));) {
+    at += *bad;
+    line[at++] = '?';
+  }
+  return line;
+}
+
+class AgentProposer final : public record::Proposer {
+ public:
+  AgentProposer(std::string command, Settings settings, Template prompt)
+      : command_(std::move(command)), settings_(std::move(settings)), prompt_(std::move(prompt)) {}
+  std::string name() const override { return "agent:" + command_.substr(0, command_.find(' ')); }
+  bool learns() const override { return true; }
+
+  base::Result<Proposal> propose(const record::Brief& brief, int count) override {
+    if (count <= 0) return Proposal{};
+    ++turn_;
+    auto question = prompt_.fill(brief, settings_.context);
+    if (!question) return question.findings();
+    json ask = {{"schema", kAsk},
+                {"turn", turn_},
+                {"count", count},
+                {"brief", record::to_json(brief)},
+                {"question", {{"system", question->system}, {"user", question->user}}}};
+    base::Command run;
+    run.argv = {"/bin/sh", "-c", command_};
+    run.input = base::print_json(ask, -1) + "\n";
+    run.environment = taken_keys();  // the program is the user's own, and may ask a model itself
+    run.limits.wall = settings_.http.whole;
+    run.limits.address_space = static_cast<uint64_t>(settings_.agent_gib * (1 << 30));
+    run.limits.output = kMostOutput;
+    auto outcome = base::run(run);
+    return read(outcome, hidden(std::move(run.input)), *question, count);
+  }
+
+ private:
+  Proposal read(const base::Outcome& outcome, std::string asked, const Question& question, int count) {
+    Proposal proposal;
+    record::Exchange exchange;
+    exchange.request = std::move(asked);
+    exchange.response = hidden(outcome.output);
+    exchange.tries.push_back({0, base::describe(outcome), outcome.wall, {}});
+    auto errors = hidden(outcome.errors);
+    if (!outcome.ok()) {
+      proposal.findings.push_back(
+          finding("LLM0040", base::Severity::error,
+                  fmt::format("the agent's program {}{}{}", base::describe(outcome), errors.empty() ? "" : ": ",
+                              last_words(errors)),
+                  "--model-settings timeout=SECONDS,memory=GIB sets its limits; it may write 16 MiB"));
+    } else {
+      understand(exchange.response, question, count, proposal);
+    }
+    exchange.usage = proposal.usage;
+    if (proposal.candidates.size() == 1) exchange.candidate = 0;
+    proposal.exchanges.push_back(std::move(exchange));
+    return proposal;
+  }
+
+  void understand(const std::string& text, const Question& question, int count, Proposal& proposal) {
+    auto refuse = [&](std::string what) {
+      proposal.findings.push_back(finding("LLM0041", base::Severity::error, "the agent's answer " + std::move(what),
+                                          "docs/models.md shows what one looks like"));
+    };
+    if (!base::valid_utf8(text)) return refuse("holds bytes that are not UTF-8");
+    auto answer = parse_bounded(text);
+    if (!answer.is_object()) return refuse(text.empty() ? "is empty" : "is no JSON object");
+    if (text_in(answer, "schema") != kAnswer) return refuse(fmt::format("is no {}", kAnswer));
+    if (!answer.contains("candidates") || !answer["candidates"].is_array()) return refuse("has no list of candidates");
+    proposal.note = text_in(answer, "note");
+    const auto& list = answer["candidates"];
+    for (const auto& item : list) {
+      if (proposal.candidates.size() == static_cast<size_t>(count)) {
+        proposal.findings.push_back(
+            finding("LLM0042", base::Severity::warning,
+                    fmt::format("the agent hands in {} candidates where {} were asked for: the rest is left aside",
+                                list.size(), count)));
+        break;
+      }
+      proposal.candidates.push_back(candidate_of(item, question));
+    }
+    if (answer.contains("usage")) proposal.usage = usage_of(answer["usage"]);
+  }
+
+  record::Candidate candidate_of(const json& item, const Question& question) {
+    record::Candidate candidate;
+    candidate.proposer = name();
+    candidate.prompt = fmt::format("{}\n\n{}", question.system, question.user);
+    auto named = text_in(item, "name");
+    candidate.name = named.empty() ? fmt::format("answer-{}", ++number_) : named.substr(0, 80);
+    candidate.answer = text_in(item, "answer");
+    if (!text_in(item, "ptx").empty()) {
+      candidate.ptx = text_in(item, "ptx");
+      auto plan = text_in(item, "plan");
+      if (!plan.empty()) candidate.plan = plan;
+    } else if (!candidate.answer.empty()) {
+      Reply reply;
+      reply.text = candidate.answer;
+      auto extracted = extract(reply, question);
+      candidate.ptx = std::move(extracted.ptx);
+      candidate.plan = std::move(extracted.plan);
+      candidate.idea = std::move(extracted.idea);
+      candidate.findings = std::move(extracted.findings);
+    } else {
+      candidate.findings.push_back(finding("LLM0042", base::Severity::error,
+                                           "the agent's candidate has neither 'ptx' nor 'answer'",
+                                           "docs/models.md shows what one looks like"));
+    }
+    auto idea = text_in(item, "idea");
+    if (!idea.empty()) candidate.idea = last_words(idea);
+    if (candidate.idea.empty()) candidate.idea = "the agent says nothing of it";
+    return candidate;
+  }
+
+  static record::Usage usage_of(const json& said) {
+    record::Usage usage;
+    auto count = [&](const char* key) { return count_in(said, key).value_or(0); };
+    usage.requests = count("requests");
+    usage.asked = count("tokens_asked");
+    usage.answered = count("tokens_answered");
+    usage.reasoning = std::min(count("tokens_reasoning"), usage.answered);
+    usage.cached = std::min(count("tokens_cached"), usage.asked);
+    usage.unpriced = usage.asked + usage.answered > 0;
+    if (said.is_object() && said.contains("dollars") && said["dollars"].is_number()) {
+      double dollars = said["dollars"].get<double>();
+      usage.unpriced = !(dollars >= 0 && dollars < 1e9);
+      if (!usage.unpriced) usage.dollars = dollars;
+    }
+    return usage;
+  }
+
+  std::string command_;
+  Settings settings_;
+  Template prompt_;
+  int turn_ = 0, number_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt) {
+  return std::make_unique<AgentProposer>(std::move(command), std::move(settings), std::move(prompt));
+}
+
+}  // namespace ptxlab::llm

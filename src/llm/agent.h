@@ -1,0 +1,17 @@
+// The proposer "agent:CMD": any program that reads what is asked as one JSON object on its standard input and writes candidates as
+// one JSON object to its standard output (docs/models.md has both). It runs under limits, once for each turn.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "llm/model.h"
+#include "llm/prompt.h"
+#include "record/proposer.h"
+
+namespace ptxlab::llm {
+
+// `command` is run by the shell, as the user would. Errors of a proposal: LLM0040 the program failed or ran into a limit, LLM0041 what it wrote
+// is no answer; LLM0042, of a candidate or a warning: what is wrong with that one.
+std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt);
+
+}  // namespace ptxlab::llm

@@ -1,0 +1,482 @@
+#include "loop/bench.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/finding_json.h"
+#include "base/random.h"
+#include "record/json.h"
+
+namespace ptxlab::loop {
+namespace {
+
+using archive::Archive;
+using archive::Cell;
+
+// A model that is played: its answer follows from the question alone, so that two runs can be compared. One answer in four is
+// right; a later turn knows the first and is right more often.
+class Played : public record::Proposer {
+ public:
+  using Answer = std::function<base::Result<Proposal>(const record::Brief&, int)>;
+  Played(Answer answer, bool learns) : answer_(std::move(answer)), learns_(learns) {}
+  std::string name() const override { return "played"; }
+  bool learns() const override { return learns_; }
+  base::Result<Proposal> propose(const record::Brief& brief, int count) override { return answer_(brief, count); }
+
+ private:
+  Answer answer_;
+  bool learns_;
+};
+
+record::Candidate candidate_of(std::string ptx) {
+  record::Candidate candidate;
+  candidate.ptx = std::move(ptx);
+  candidate.proposer = "played";
+  candidate.name = "x";
+  candidate.prompt = "What now?";
+  candidate.answer = candidate.ptx;
+  return candidate;
+}
+
+base::Result<record::Proposer::Proposal> model_answer(const record::Brief& brief, int) {
+  record::Proposer::Proposal proposal;
+  bool right = brief.seed % 4 == 0 || (!brief.earlier.empty() && brief.seed % 3 == 0);
+  proposal.candidates.push_back(candidate_of((right ? "right " : "wrong ") + std::to_string(brief.seed) + " after " +
+                                             std::to_string(brief.earlier.size()) +
+                                             (brief.earlier.empty() ? "" : brief.earlier.back().candidate.ptx)));
+  proposal.usage = record::Usage{.requests = 1, .asked = 100, .answered = 20, .dollars = 0.01};
+  return proposal;
+}
+
+base::Result<record::Proposer::Proposal> rules_answer(const record::Brief& brief, int count) {
+  record::Proposer::Proposal proposal;
+  for (int i = 0; i < std::min(count, 2); ++i)
+    proposal.candidates.push_back(candidate_of("right rule " + std::to_string(i) + brief.task.name));
+  proposal.note = "no more than two";
+  return proposal;
+}
+
+record::Verdict played_judge(size_t task, const record::Candidate& candidate) {
+  record::Verdict verdict;
+  verdict.task = "t" + std::to_string(task);
+  bool right = candidate.ptx.starts_with("right");
+  verdict.outcome = right ? record::OutcomeName::unverified : record::OutcomeName::wrong;
+  verdict.reason = right ? "right" : "wrong";
+  if (right) verdict.estimated_speedup = 1 + static_cast<double>(candidate.ptx.size() % 7) / 10;
+  for (auto& gate : verdict.gates) gate.milliseconds = static_cast<double>(rand() % 100);  // as clocks are
+  return verdict;
+}
+
+Lock lock_of(int tasks, int k, int turns, Stop stop = Stop::right) {
+  Lock lock;
+  lock.spec.name = "played";
+  lock.spec.k = k;
+  lock.spec.turns = turns;
+  lock.spec.stop = stop;
+  lock.spec.seed = 7;
+  ArmSpec model;
+  model.name = "model";
+  model.parallel = 3;
+  ArmSpec rules;
+  rules.name = "rules";
+  lock.spec.arms = {model, rules};
+  for (int t = 0; t < tasks; ++t) {
+    LockedTask one;
+    one.task.name = "t" + std::to_string(t);
+    one.target = *isa::target_named("sm_80");
+    lock.tasks.push_back(one);
+  }
+  lock.json = {{"schema", "ptxlab.lock/1"}};
+  return lock;
+}
+
+struct World {
+  Played::Answer model = model_answer, rules = rules_answer;
+  std::function<record::Verdict(size_t, const record::Candidate&)> judge = played_judge;
+};
+
+BenchParts parts_of(const Lock& lock, Archive& archive, const World& world) {
+  BenchParts parts;
+  parts.archive = &archive;
+  parts.brief = [&lock](size_t task) -> base::Result<record::Brief> {
+    record::Brief brief;
+    brief.task = lock.tasks[task].task;
+    brief.target = lock.tasks[task].target;
+    brief.baseline_ptx = "// baseline";
+    return brief;
+  };
+  parts.proposer = [&world](size_t arm, const Cell&) -> base::Result<std::unique_ptr<record::Proposer>> {
+    return std::unique_ptr<record::Proposer>(std::make_unique<Played>(arm == 0 ? world.model : world.rules, arm == 0));
+  };
+  parts.judge = world.judge;
+  parts.compile = [](size_t, record::Candidate& candidate) {
+    if (candidate.cuda.find("broken") != std::string::npos)
+      candidate.findings.push_back(base::error("CUC0002", "does not compile", ""));
+    else
+      candidate.ptx = "right " + candidate.cuda;
+  };
+  return parts;
+}
+
+class Bench : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    archive = *Archive::open(folder.path() / "archive.db");
+    ASSERT_TRUE(archive->add_bench(run, "{}").empty());
+  }
+  BenchResult go(const Lock& lock, const World& world, size_t jobs = 2) {
+    return run_bench(lock, run.id, parts_of(lock, *archive, world), {jobs, {}});
+  }
+  base::TemporaryFolder folder{"bench"};
+  std::unique_ptr<Archive> archive;
+  archive::Run run;
+};
+
+// A loop over what a temporary holds would outlive it.
+std::vector<archive::Answer> rows_of(base::Result<std::vector<archive::Answer>> rows) {
+  EXPECT_TRUE(rows.ok());
+  return rows.ok() ? *std::move(rows) : std::vector<archive::Answer>();
+}
+
+// All that a run leaves, without clocks and numbers of rows.
+std::map<Cell, std::string> left_by(Archive& archive, const std::string& run) {
+  const auto without_times = [](nlohmann::json verdict) {
+    for (auto& gate : verdict["gates"]) gate["milliseconds"] = 0;
+    return verdict;
+  };
+  std::map<Cell, std::string> left;
+  for (const auto& row : rows_of(archive.answers(run))) {
+    auto answer = *archive.answer(row.id);
+    auto brief = nlohmann::json::parse(answer.brief_json);
+    for (auto& earlier : brief["earlier"]) earlier["verdict"] = without_times(earlier["verdict"]);
+    nlohmann::json kept = {{"brief", brief}, {"note", answer.note}};
+    if (answer.usage) kept["usage"] = record::to_json(*answer.usage);
+    if (answer.candidate) kept["candidate"] = record::to_json(*answer.candidate);
+    if (answer.attempt) {
+      auto attempt = *archive.attempt(*answer.attempt);
+      kept["judged"] = record::to_json(attempt.candidate);
+      kept["verdict"] = without_times(record::to_json(attempt.verdict));
+    }
+    left[answer.cell] = base::print_json(kept);
+  }
+  return left;
+}
+
+TEST_F(Bench, EverySampleTakesItsTurnsAndEndsWhenItIsRight) {
+  Lock lock = lock_of(3, 4, 3);
+  World world;
+  auto result = go(lock, world);
+  EXPECT_TRUE(result.whole) << base::render(result.findings, "");
+  auto rows = *archive->answers(run.id);
+  std::map<std::pair<std::string, int>, std::vector<archive::Answer>> chains;
+  for (const auto& row : rows) {
+    if (row.cell.arm == "model") chains[{row.cell.task, row.cell.sample}].push_back(*archive->answer(row.id));
+  }
+  EXPECT_EQ(chains.size(), 12u);
+  bool several = false;
+  for (const auto& [key, chain] : chains) {
+    for (size_t i = 0; i < chain.size(); ++i) {
+      EXPECT_EQ(chain[i].cell.turn, static_cast<int>(i) + 1);
+      auto verdict = archive->attempt(*chain[i].attempt)->verdict;
+      bool last = i + 1 == chain.size();
+      EXPECT_TRUE(last || !record::is_right(verdict.outcome));
+      EXPECT_TRUE(!last || record::is_right(verdict.outcome) || chain.size() == 3);
+      // It was told of its own earlier turns and of no other's.
+      auto brief = nlohmann::json::parse(chain[i].brief_json);
+      ASSERT_EQ(brief["earlier"].size(), i);
+      if (i > 0) {
+        EXPECT_EQ(brief["earlier"][i - 1]["candidate"]["ptx"], chain[i - 1].candidate->ptx);
+      }
+    }
+    several |= chain.size() > 1;
+  }
+  EXPECT_TRUE(several);
+  // Rules had two for each task and said so; two samples stay empty.
+  int with = 0, without = 0;
+  for (const auto& row : rows) {
+    if (row.cell.arm == "rules") (row.attempt ? with : without)++;
+  }
+  EXPECT_EQ(with, 6);
+  EXPECT_EQ(without, 6);
+}
+
+TEST_F(Bench, WhenSpeedIsWantedEveryTurnIsTaken) {
+  Lock lock = lock_of(2, 3, 2, Stop::turns);
+  World world;
+  EXPECT_TRUE(go(lock, world).whole);
+  int turns = 0;
+  for (const auto& row : rows_of(archive->answers(run.id))) turns += row.cell.arm == "model";
+  EXPECT_EQ(turns, 2 * 3 * 2);
+}
+
+TEST_F(Bench, ASecondCallOfAWholeRunDoesNothing) {
+  Lock lock = lock_of(2, 2, 2);
+  World world;
+  go(lock, world);
+  auto before = left_by(*archive, run.id);
+  auto again = go(lock, world);
+  EXPECT_TRUE(again.whole);
+  EXPECT_EQ(again.asked, 0);
+  EXPECT_EQ(again.judged, 0);
+  EXPECT_EQ(left_by(*archive, run.id), before);
+}
+
+TEST_F(Bench, TroubleIsNoAnswerAndIsAskedAgain) {
+  Lock lock = lock_of(1, 3, 1);
+  World world;
+  std::atomic<int> calls = 0;
+  world.model = [&](const record::Brief& brief, int count) -> base::Result<record::Proposer::Proposal> {
+    if (++calls == 2) return base::error("LLM0010", "the server gave no whole answer", "");
+    return model_answer(brief, count);
+  };
+  auto first = go(lock, world);
+  EXPECT_FALSE(first.whole);
+  EXPECT_EQ(first.unanswered, 1);
+  ASSERT_EQ(archive->unanswered(run.id)->size(), 1u);
+  EXPECT_EQ(first.findings.at(0).code, "LLM0010");
+  auto second = go(lock, world);
+  EXPECT_TRUE(second.whole);
+  EXPECT_EQ(second.asked, 1);
+  EXPECT_EQ(calls, 4);
+  EXPECT_TRUE(archive->unanswered(run.id)->empty());
+}
+
+TEST_F(Bench, AQuestionThatIsTooLongIsAnswerEnough) {
+  Lock lock = lock_of(1, 2, 3);
+  World world;
+  world.model = [](const record::Brief&, int) -> base::Result<record::Proposer::Proposal> {
+    return base::error("LLM0005", "the question is too long", "");
+  };
+  auto result = go(lock, world);
+  EXPECT_TRUE(result.whole);
+  for (const auto& row : rows_of(archive->answers(run.id))) {
+    if (row.cell.arm != "model") continue;
+    EXPECT_EQ(row.cell.turn, 1);
+    EXPECT_EQ(row.findings.at(0).code, "LLM0005");
+    EXPECT_FALSE(archive->answer(row.id)->candidate);
+  }
+}
+
+TEST_F(Bench, AProposerThatThrowsIsTroubleAndNotTheEnd) {
+  Lock lock = lock_of(1, 2, 1);
+  World world;
+  world.model = [](const record::Brief&, int) -> base::Result<record::Proposer::Proposal> {
+    throw std::runtime_error("out of luck");
+  };
+  auto result = go(lock, world);
+  EXPECT_FALSE(result.failed);
+  EXPECT_EQ(result.unanswered, 2);
+  EXPECT_EQ(result.findings.at(0).code, "BENCH0014");
+}
+
+TEST_F(Bench, ABudgetEndsTheAskingAndCountsWhatEarlierCallsHaveUsed) {
+  Lock lock = lock_of(2, 4, 1);
+  World world;
+  auto parts = parts_of(lock, *archive, world);
+  int64_t limit = 300;
+  parts.refused = [&](size_t, const record::Usage& used, double) -> std::optional<std::string> {
+    if (used.asked + used.answered < limit) return std::nullopt;
+    return "its budget is used up";
+  };
+  lock.spec.arms[0].parallel = 1;
+  auto first = run_bench(lock, run.id, parts, {1, {}});
+  EXPECT_FALSE(first.whole);
+  EXPECT_EQ(first.unanswered, 8 - 3);  // 120 tokens each
+  EXPECT_EQ(first.findings.at(0).code, "BENCH0012");
+  auto second = run_bench(lock, run.id, parts, {1, {}});
+  EXPECT_EQ(second.asked, 0);
+  EXPECT_EQ(second.unanswered, 5);
+}
+
+TEST_F(Bench, AMachineInTroubleEndsTheRun) {
+  Lock lock = lock_of(1, 100, 1);
+  World world;
+  world.judge = [](size_t, const record::Candidate&) {
+    record::Verdict verdict;
+    verdict.outcome = record::OutcomeName::infrastructure;
+    verdict.reason = "no space left";
+    return verdict;
+  };
+  auto result = go(lock, world, 1);
+  EXPECT_TRUE(result.failed);
+  EXPECT_FALSE(result.whole);
+  EXPECT_LE(archive->attempts({.run = run.id, .limit = 1000})->size(), static_cast<size_t>(kMachineTrouble) + 2);
+  EXPECT_TRUE(std::any_of(result.findings.begin(), result.findings.end(), [](const auto& f) {
+    return f.code == "BENCH0013" && f.message.find("no space left") != std::string::npos;
+  }));
+}
+
+TEST_F(Bench, CudaIsCompiledAndWhatDoesNotIsMalformed) {
+  Lock lock = lock_of(1, 2, 1);
+  World world;
+  world.rules = [](const record::Brief&, int) -> base::Result<record::Proposer::Proposal> {
+    record::Proposer::Proposal proposal;
+    for (const char* cuda : {"__global__ void k() {}", "broken"}) {
+      auto candidate = candidate_of("");
+      candidate.cuda = cuda;
+      proposal.candidates.push_back(candidate);
+    }
+    return proposal;
+  };
+  EXPECT_TRUE(go(lock, world).whole);
+  std::vector<record::Attempt> attempts;
+  for (const auto& row : rows_of(archive->answers(run.id))) {
+    if (row.cell.arm == "rules") attempts.push_back(*archive->attempt(*row.attempt));
+  }
+  ASSERT_EQ(attempts.size(), 2u);
+  EXPECT_EQ(attempts[0].verdict.outcome, record::OutcomeName::unverified);
+  EXPECT_EQ(attempts[0].candidate.ptx, "right __global__ void k() {}");
+  EXPECT_EQ(attempts[1].verdict.outcome, record::OutcomeName::malformed);
+  EXPECT_EQ(attempts[1].verdict.gate(record::GateName::check).findings.at(0).code, "CUC0002");
+  EXPECT_EQ(attempts[1].candidate.cuda, "broken");
+}
+
+TEST_F(Bench, AnArchiveThatCannotBeWrittenEndsTheRunAndSaysWhy) {
+  Lock lock = lock_of(1, 2, 1);
+  World world;
+  auto result = run_bench(lock, "no such run", parts_of(lock, *archive, world), {2, {}});
+  EXPECT_TRUE(result.failed);
+  ASSERT_FALSE(result.findings.empty());
+  EXPECT_EQ(result.findings.front().code, "ARC0003");
+}
+
+TEST_F(Bench, AsManyAreAskedAndJudgedAtOnceAsAllowed) {
+  Lock lock = lock_of(2, 8, 1);
+  World world;
+  std::atomic<int> asking = 0, judging = 0, most_asking = 0, most_judging = 0;
+  const auto within = [](std::atomic<int>& now, std::atomic<int>& most) {
+    int reached = ++now;
+    for (int seen = most; reached > seen && !most.compare_exchange_weak(seen, reached);) {
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    --now;
+  };
+  world.model = [&](const record::Brief& brief, int count) {
+    within(asking, most_asking);
+    return model_answer(brief, count);
+  };
+  world.judge = [&](size_t task, const record::Candidate& candidate) {
+    within(judging, most_judging);
+    return played_judge(task, candidate);
+  };
+  EXPECT_TRUE(go(lock, world, 2).whole);
+  EXPECT_EQ(most_asking, 3);
+  EXPECT_EQ(most_judging, 2);
+}
+
+// --- kill -9 ----------------------------------------------------------------------------------------------------------------
+
+// A line for each question and each judgement, before it is done: what a killed process has done stays on record.
+void note_in(const std::filesystem::path& file, const std::string& line) {
+  int out = open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0644);
+  std::string text = line + "\n";
+  [[maybe_unused]] auto written = write(out, text.data(), text.size());
+  close(out);
+}
+
+World noted_world(const std::filesystem::path& notes) {
+  World world;
+  const auto pause = [](uint64_t seed) { std::this_thread::sleep_for(std::chrono::microseconds(200 + seed % 3000)); };
+  world.model = [=](const record::Brief& brief, int count) {
+    note_in(notes, "ask " + std::to_string(brief.seed));
+    pause(brief.seed);
+    return model_answer(brief, count);
+  };
+  world.judge = [=](size_t task, const record::Candidate& candidate) {
+    note_in(notes, "judge " + candidate.ptx);
+    pause(candidate.ptx.size() * 37);
+    return played_judge(task, candidate);
+  };
+  return world;
+}
+
+std::map<std::string, int> notes_in(const std::filesystem::path& file) {
+  std::map<std::string, int> notes;
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line);) ++notes[line];
+  return notes;
+}
+
+TEST(BenchKilled, AtAnyMomentLosesNothingAndDoesNothingTwice) {
+  Lock lock = lock_of(4, 6, 3);
+  base::TemporaryFolder folder("bench-killed");
+  std::map<Cell, std::string> undisturbed;
+  {
+    auto archive = *Archive::open(folder.path() / "calm.db");
+    archive::Run run;
+    ASSERT_TRUE(archive->add_bench(run, "{}").empty());
+    World world = noted_world(folder.path() / "calm");
+    ASSERT_TRUE(run_bench(lock, run.id, parts_of(lock, *archive, world), {2, {}}).whole);
+    undisturbed = left_by(*archive, run.id);
+  }
+  auto file = folder.path() / "killed.db";
+  std::string id;
+  {
+    auto archive = *Archive::open(file);
+    archive::Run run;
+    ASSERT_TRUE(archive->add_bench(run, "{}").empty());
+    id = run.id;
+  }
+  base::Random random(static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count()));
+  int kills = 0;
+  bool whole = false;
+  while (!whole && kills < 1000) {
+    pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      auto archive = Archive::open(file);
+      if (!archive) _exit(9);
+      World world = noted_world(folder.path() / "notes");
+      auto result = run_bench(lock, id, parts_of(lock, **archive, world), {2, {}});
+      _exit(result.whole ? 0 : 8);
+    }
+    // From before the archive is open to well into the work.
+    std::this_thread::sleep_for(std::chrono::microseconds(500 + random.below(70'000)));
+    kill(child, SIGKILL);
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status)) {
+      ASSERT_EQ(WEXITSTATUS(status), 0);
+      whole = true;
+    } else {
+      ++kills;
+    }
+  }
+  ASSERT_TRUE(whole);
+  EXPECT_GE(kills, 3);
+  RecordProperty("kills", kills);
+  auto archive = *Archive::open(file);
+  EXPECT_EQ(left_by(*archive, id), undisturbed);
+  // Each cell's answer and attempt are there once; so are the attempts of the run.
+  int judged = 0;
+  for (const auto& row : rows_of(archive->answers(id))) judged += row.attempt.has_value();
+  EXPECT_EQ(archive->attempts({.run = id, .limit = 100'000})->size(), static_cast<size_t>(judged));
+  // What was on its way when it was killed, and nothing else, was done again: at most as many as are done at once.
+  int asked_again = 0, judged_again = 0;
+  for (const auto& [note, times] : notes_in(folder.path() / "notes"))
+    (note.starts_with("ask") ? asked_again : judged_again) += times - 1;
+  EXPECT_LE(asked_again, kills * lock.spec.arms[0].parallel);
+  EXPECT_LE(judged_again, kills * 2);
+  // And the archive says how many questions that were.
+  EXPECT_GE(*archive->interrupted(id), asked_again);
+  EXPECT_LE(*archive->interrupted(id), kills * lock.spec.arms[0].parallel);
+}
+
+}  // namespace
+}  // namespace ptxlab::loop

@@ -1,0 +1,200 @@
+// Two arms task by task: what is common to a task falls out of the difference.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "report/arm_samples.h"
+#include "stats/tables.h"
+
+namespace ptxlab::report {
+namespace {
+
+// Two arms on the tasks that both have done, pair by pair.
+class Comparer {
+ public:
+  Comparer(const RunData& a, size_t arm_a, const RunData& b, size_t arm_b, const MetricOptions& options)
+      : a_(a), b_(b), arm_a_(arm_a), arm_b_(arm_b), options_(options), all_a_(a, arm_a), all_b_(b, arm_b) {}
+
+  Comparison run() {
+    out_.run_a = a_.id, out_.arm_a = a_.arms[arm_a_].name;
+    out_.run_b = b_.id, out_.arm_b = b_.arms[arm_b_].name;
+    choose_source();
+    pair_up();
+    conditions();
+    shares();
+    if (out_.source) speeds();
+    return std::move(out_);
+  }
+
+ private:
+  bool draws_a() const { return a_.arms[arm_a_].model; }
+  bool draws_b() const { return b_.arms[arm_b_].model; }
+  stats::Bootstrap bootstrap() const { return {options_.draws, options_.alpha, options_.seed}; }
+  static bool right(const Sample& sample) { return sample.right(); }
+
+  // Measured figures are compared with measured ones alone, and only if one device has measured both.
+  void choose_source() {
+    const auto both = [&](SpeedSource source) {
+      return has_source(a_, arm_a_, source) && has_source(b_, arm_b_, source);
+    };
+    if (both(SpeedSource::measured) && a_.device == b_.device) {
+      out_.source = SpeedSource::measured;
+    } else if (both(SpeedSource::estimated)) {
+      out_.source = SpeedSource::estimated;
+    } else {
+      out_.notes.emplace_back(both(SpeedSource::measured)
+                                  ? "the speeds were measured on different devices and are not compared"
+                                  : "no source has speeds of both, so speeds are not compared");
+    }
+  }
+
+  void pair_up() {
+    std::map<std::string, size_t> in_b;
+    for (size_t i = 0; i < b_.tasks.size(); ++i) in_b[b_.tasks[i].name] = i;
+    for (size_t i = 0; i < a_.tasks.size(); ++i) {
+      const auto& task = a_.tasks[i];
+      auto other = in_b.find(task.name);
+      if (other == in_b.end()) {
+        out_.left_out.push_back(task.name + ": only in the first");
+        continue;
+      }
+      size_t j = other->second;
+      in_b.erase(other);
+      if (!task.hash.empty() && !b_.tasks[j].hash.empty() && task.hash != b_.tasks[j].hash) {
+        out_.left_out.push_back(task.name + ": another version of the task");
+      } else if (all_a_.tasks[i].samples.empty() || all_b_.tasks[j].samples.empty()) {
+        out_.left_out.push_back(task.name + ": one of the two has no sample that counts");
+      } else {
+        pairs_.emplace_back(i, j);
+      }
+    }
+    for (const auto& [name, place] : in_b) out_.left_out.push_back(name + ": only in the second");
+    for (auto [i, j] : pairs_) out_.tasks.push_back(paired(i, j));
+  }
+
+  static double share_of(const ArmSamples& samples, size_t task) {
+    const auto& list = samples.tasks[task].samples;
+    auto count = std::count_if(list.begin(), list.end(), [&](size_t i) { return samples.run->samples[i].right(); });
+    return static_cast<double>(count) / static_cast<double>(list.size());
+  }
+
+  std::optional<double> best_of(const ArmSamples& samples, size_t task) const {
+    if (!out_.source) return std::nullopt;
+    double best = 1;
+    for (size_t i : samples.tasks[task].samples) {
+      if (auto speed = speed_of(samples.run->samples[i], *out_.source)) best = std::max(best, speed->value);
+    }
+    return best;
+  }
+
+  PairedTask paired(size_t i, size_t j) {
+    PairedTask task;
+    task.task = a_.tasks[i].name;
+    task.right_a = share_of(all_a_, i), task.right_b = share_of(all_b_, j);
+    task.best_a = best_of(all_a_, i), task.best_b = best_of(all_b_, j);
+    (task.right_a > 0   ? task.right_b > 0 ? out_.both : out_.only_a
+     : task.right_b > 0 ? out_.only_b
+                        : out_.neither) += 1;
+    return task;
+  }
+
+  void conditions() {
+    const auto differs = [&](const std::string& what, const std::string& a, const std::string& b) {
+      if (a != b) out_.notes.push_back(fmt::format("{}: '{}' and '{}'", what, a, b));
+    };
+    if (a_.k != b_.k)
+      out_.notes.push_back(fmt::format("k: {} and {}; what needs k samples is compared at the smaller", a_.k, b_.k));
+    if (a_.turns != b_.turns) out_.notes.push_back(fmt::format("turns a sample: {} and {}", a_.turns, b_.turns));
+    differs("target", a_.target, b_.target);
+    differs("device", a_.device.empty() ? "none" : a_.device, b_.device.empty() ? "none" : b_.device);
+    differs("program", a_.program, b_.program);
+    std::map<std::string, std::pair<std::string, std::string>> tools;
+    for (const auto& [tool, version] : a_.toolchain) tools[tool].first = version;
+    for (const auto& [tool, version] : b_.toolchain) tools[tool].second = version;
+    for (const auto& [tool, versions] : tools) differs(tool, versions.first, versions.second);
+    if (!a_.whole || !b_.whole) out_.notes.emplace_back("a run that is not whole is compared by what there is of it");
+  }
+
+  // The difference of a share of both at k samples.
+  void difference(const std::string& what, const Holds& holds_a, const Holds& holds_b, int k) {
+    Difference made;
+    made.what = what;
+    std::vector<double> differences;
+    for (auto [i, j] : pairs_) {
+      const auto& task_a = all_a_.tasks[i];
+      const auto& task_b = all_b_.tasks[j];
+      const auto wanted = static_cast<size_t>(k);
+      if (task_a.samples.size() < wanted || task_b.samples.size() < wanted) continue;
+      double of_a = pass_of(all_a_, task_a, holds_a, k, draws_a()),
+             of_b = pass_of(all_b_, task_b, holds_b, k, draws_b());
+      made.a += of_a, made.b += of_b;
+      differences.push_back(of_b - of_a);
+    }
+    made.tasks = differences.size();
+    if (differences.empty()) return;
+    made.a /= static_cast<double>(made.tasks), made.b /= static_cast<double>(made.tasks);
+    made.interval = stats::difference_interval(differences, bootstrap());
+    made.resolved = made.interval.low > 0 || made.interval.high < 0;
+    out_.differences.push_back(std::move(made));
+  }
+
+  void shares() {
+    const int k = std::min(a_.k, b_.k);
+    const auto assembled = [](const Sample& s) { return s.assembled(); };
+    difference("assembled@1", assembled, assembled, 1);
+    difference("pass@1", right, right, 1);
+    if (k > 1) difference(fmt::format("pass@{}", k), right, right, k);
+    if (!out_.differences.empty()) out_.differences.back().p_value = stats::mcnemar_p(out_.only_a, out_.only_b);
+  }
+
+  void speeds() {
+    const int k = std::min(a_.k, b_.k);
+    const auto source = *out_.source;
+    for (double p : {1.0, 1.5, 2.0}) {
+      const auto fast = [=](const Sample& s) { return is_fast(s, source, p); };
+      difference(fmt::format("fast_{:g}@{}", p, k), fast, fast, k);
+    }
+    Difference made;
+    made.what = fmt::format("best speed-up of {}", k);
+    made.ratio = true;
+    std::vector<double> ratios;
+    double sum_a = 0, sum_b = 0;
+    for (auto [i, j] : pairs_) {
+      const auto& task_a = all_a_.tasks[i];
+      const auto& task_b = all_b_.tasks[j];
+      const auto wanted = static_cast<size_t>(k);
+      if (task_a.samples.size() < wanted || task_b.samples.size() < wanted) continue;
+      double log_a = log_best_of(all_a_, task_a, source, k, draws_a());
+      double log_b = log_best_of(all_b_, task_b, source, k, draws_b());
+      sum_a += log_a, sum_b += log_b;
+      ratios.push_back(log_b - log_a);
+    }
+    made.tasks = ratios.size();
+    if (ratios.empty()) return;
+    made.a = std::exp(sum_a / static_cast<double>(made.tasks));
+    made.b = std::exp(sum_b / static_cast<double>(made.tasks));
+    made.interval = exponential(stats::mean_interval(ratios, bootstrap()));
+    made.resolved = made.interval.low > 1 || made.interval.high < 1;
+    out_.differences.push_back(std::move(made));
+  }
+
+  const RunData& a_;
+  const RunData& b_;
+  size_t arm_a_, arm_b_;
+  const MetricOptions& options_;
+  ArmSamples all_a_, all_b_;
+  std::vector<std::pair<size_t, size_t>> pairs_;
+  Comparison out_;
+};
+
+}  // namespace
+
+Comparison compare(const RunData& a, size_t arm_a, const RunData& b, size_t arm_b, const MetricOptions& options) {
+  return Comparer(a, arm_a, b, arm_b, options).run();
+}
+
+}  // namespace ptxlab::report
