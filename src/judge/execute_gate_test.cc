@@ -45,6 +45,15 @@ TEST_F(ExecuteGate, ARightOneRunsEveryCaseUnderBothPoisons) {
   EXPECT_NE(verdict.reason.find("passed check, emulate, execute"), std::string::npos) << verdict.reason;
 }
 
+TEST(TargetOnGpu, IsWhatWasJudgedWhereThatRunsThere) {
+  const isa::Target sm80{80, 0}, sm90{90, 0}, sm90a{90, 'a'};
+  EXPECT_EQ(target_on_gpu(sm80, 90, sm90a), sm90a);
+  EXPECT_EQ(target_on_gpu(sm80, 90, sm90), sm90);
+  EXPECT_EQ(target_on_gpu(sm90a, 90), sm90a);
+  EXPECT_EQ(target_on_gpu(sm80, 90), sm90);
+  EXPECT_EQ(target_on_gpu(sm80, 90, sm80), sm90) << "judged for another GPU than this one";
+}
+
 TEST_F(ExecuteGate, WhatOnlyTheGpuShowsIsFound) {
   for (const char* entry : {"gpu_wrong", "gpu_poisoned", "gpu_unwritten", "gpu_touches"}) {
     auto verdict = judge(entry);

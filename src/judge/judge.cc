@@ -175,9 +175,9 @@ class Judgement {
   }
 
   bool execute(const PreparedTask& prepared, gpu::Runner& runner) {
-    ExecuteResult result =
-        run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_, runner,
-                          gate(GateName::emulate).status == GateStatus::passed, base::data_home() / "suspects"});
+    ExecuteResult result = run_execute_gate({prepared, candidate_.ptx, options_.ptx_file, module_, plans_, assemblers_,
+                                             runner, gate(GateName::emulate).status == GateStatus::passed,
+                                             base::data_home() / "suspects", target_});
     return took(GateName::execute, result);
   }
 

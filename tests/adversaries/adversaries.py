@@ -2,13 +2,14 @@
 """Kernels that cheat, and honest ones beside them, through the real `ptxlab judge`: each adversary must be caught with the reason
 that its case names, and no honest kernel may be flagged. README.md says what a case looks like.
 
-usage: adversaries.py --program BUILD/ptxlab [--gpu] [--jobs N] [--limit SECONDS] [--table] [--json FILE] [--results FILE.xml] [NAME...]
+usage: adversaries.py --program BUILD/ptxlab [--gpu] [--jobs N] [--limit SECONDS] [--seconds N] [--table] [--json FILE] [--results FILE.xml] [NAME...]
 NAME: part of a case's path; all where none is given. Without --gpu everything runs on the CPU (PTXLAB_GPU=none). With it each case is
-judged twice: as it would be, and with `--skip emulate`, so that the GPU shows what it catches alone. Needs nothing but
-Python 3.11 and the built program."""
+judged twice: as it would be, and with `--skip emulate`, so that the GPU shows what it catches alone; cheats go first. --seconds: what has not begun by then is
+skipped. Needs nothing but Python 3.11 and the built program."""
 import argparse
 import concurrent.futures
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -86,9 +87,9 @@ def environment(gpu, folder, cache):
     return made
 
 
-def run(command, gpu, folder, cache):
+def run(command, gpu, folder, cache, cases=1):
     return subprocess.run(command, cwd=folder, env=environment(gpu, folder, cache), capture_output=True, text=True,
-                          errors="replace", stdin=subprocess.DEVNULL, timeout=LIMITS["seconds"], check=False)
+                          errors="replace", stdin=subprocess.DEVNULL, timeout=LIMITS["seconds"] * cases, check=False)
 
 
 def words_of(case, gpu):
@@ -105,14 +106,14 @@ def words_of(case, gpu):
 judged_before = {}
 
 
-def judge_together(program, cases, cache):
+def judge_together(program, cases, cache, gpu):
     """Cases of one task in one process, which prepares the task once. Whatever does not come out as one verdict each is judged
     alone afterwards."""
     paths = [str(case.folder / "candidate.ptx") for case in cases]
     with tempfile.TemporaryDirectory(prefix="ptxlab-adversary.") as folder:
         start = time.monotonic()
         try:
-            done = run([str(program), "judge", *paths, *words_of(cases[0], False)], False, folder, cache)
+            done = run([str(program), "judge", *paths, *words_of(cases[0], gpu)], gpu, folder, cache, len(paths))
             verdicts = [json.loads(line) for line in done.stdout.splitlines()]
         except (subprocess.TimeoutExpired, ValueError):
             return
@@ -121,24 +122,31 @@ def judge_together(program, cases, cache):
         judged_before.update(zip(paths, [(verdict, seconds) for verdict in verdicts]))
 
 
-def groups_of(work, size=8):
-    """Lists of cases that differ in their candidates alone."""
+def is_honest(folder, base):
+    try:
+        return Case(folder, base).honest
+    except (Malformed, OSError, ValueError):
+        return False  # said when its turn comes
+
+
+def groups_of(work, gpu, size=8):
+    """Lists of cases that differ in their candidates alone; on a GPU only honest ones: a cheat has a process of its own there."""
     groups = {}
     for folder, base in work:
         try:
             case = Case(folder, base)
         except (Malformed, OSError, ValueError):
             continue  # said when its turn comes
-        if {"test", "lint", "control", "repeat"} & set(case.data):
+        if {"test", "lint", "control", "repeat"} & set(case.data) or (gpu and not case.honest):
             continue
-        groups.setdefault(tuple(words_of(case, False)), []).append(case)
+        groups.setdefault(tuple(words_of(case, gpu)), []).append(case)
     return [group[i:i + size] for group in groups.values() for i in range(0, len(group), size)]
 
 
 def judge(program, case, folder, cache, gpu, options=()):
     """The verdict; None, and what was printed, where it is not one JSON object."""
     path = str(case.candidate(folder))
-    if not gpu and not options and path in judged_before:
+    if not options and path in judged_before:
         return judged_before[path][0], ""
     done = run([str(program), "judge", path, *words_of(case, gpu), *options], gpu, folder, cache)
     try:
@@ -384,7 +392,8 @@ def main(words):
     parser.add_argument("--program", type=Path, required=True)
     parser.add_argument("--gpu", action="store_true")
     parser.add_argument("--jobs", type=int, default=0)
-    parser.add_argument("--limit", type=int, default=LIMITS["seconds"])
+    parser.add_argument("--limit", type=int, default=LIMITS["seconds"], help="seconds a case")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="no case begins later: what is left is skipped")
     parser.add_argument("--json", type=Path)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--table", action="store_true")
@@ -402,9 +411,25 @@ def main(words):
         variants = [v for v in variants if not options.names or any(n in str(v.relative_to(place)) for n in options.names)]
         work = [(f, HERE) for f in folders] + [(v, Path(place)) for v in variants]
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-            if not options.gpu:
-                list(pool.map(lambda group: judge_together(program, group, cache), groups_of(work)))
-            results = list(pool.map(lambda w: run_case(*w, program, cache, options.gpu), work))
+            def late():
+                return time.monotonic() - start > options.seconds
+
+            def together(group):
+                if not late():
+                    judge_together(program, group, cache, options.gpu)
+
+            def one(folder, base):
+                if late() and str(folder / "candidate.ptx") not in judged_before:
+                    result = Result(str(folder.relative_to(base)), 0 if is_honest(folder, base) else Case(folder, base).hack)
+                    result.skipped = f"not begun within {options.seconds:.0f} s"
+                    return result
+                return run_case(folder, base, program, cache, options.gpu)
+
+            # On a GPU cheats go first: they are what its time is for.
+            cheats = [w for w in work if options.gpu and not is_honest(*w)]
+            results = list(pool.map(lambda w: one(*w), cheats))
+            list(pool.map(together, groups_of(work, options.gpu)))
+            results += list(pool.map(lambda w: one(*w), [w for w in work if w not in cheats]))
     seconds = time.monotonic() - start
     if options.gpu or options.table:
         print_table(results)
