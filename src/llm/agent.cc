@@ -90,6 +90,7 @@ class AgentProposer final : public record::Proposer {
     run.limits.address_space = static_cast<uint64_t>(settings_.agent_gib * (1 << 30));
     run.limits.output = kMostOutput;
     auto outcome = base::run(run);
+    language_ = brief.language;
     return read(outcome, hidden(std::move(run.input)), *question, count);
   }
 
@@ -152,11 +153,16 @@ class AgentProposer final : public record::Proposer {
       candidate.ptx = text_in(item, "ptx");
       auto plan = text_in(item, "plan");
       if (!plan.empty()) candidate.plan = plan;
+    } else if (language_ == record::Language::cuda && !text_in(item, "cuda").empty()) {
+      candidate.cuda = text_in(item, "cuda");
+      auto plan = text_in(item, "plan");
+      if (!plan.empty()) candidate.plan = plan;
     } else if (!candidate.answer.empty()) {
       Reply reply;
       reply.text = candidate.answer;
-      auto extracted = extract(reply, question);
+      auto extracted = extract(reply, question, language_);
       candidate.ptx = std::move(extracted.ptx);
+      candidate.cuda = std::move(extracted.cuda);
       candidate.plan = std::move(extracted.plan);
       candidate.idea = std::move(extracted.idea);
       candidate.findings = std::move(extracted.findings);
@@ -191,6 +197,7 @@ class AgentProposer final : public record::Proposer {
   std::string command_;
   Settings settings_;
   Template prompt_;
+  record::Language language_ = record::Language::ptx;
   int turn_ = 0, number_ = 0;
 };
 

@@ -33,7 +33,7 @@ class ModelProposer final : public record::Proposer {
       uint64_t seed = base::derive_seed(brief.seed, fmt::format("{} {} {}", name(), turn_, i));
       asked[i] = client_->ask(*question, seed);
     });
-    Proposal proposal = gathered(asked, *question);
+    Proposal proposal = gathered(asked, *question, brief.language);
     const auto& url = client_->model().url;
     if (turn_ == 1 && !client_->key().empty() && !url.https && !url.loopback()) {
       proposal.findings.push_back({"LLM0006",
@@ -53,7 +53,8 @@ class ModelProposer final : public record::Proposer {
   }
 
  private:
-  Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const Question& question) {
+  Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const Question& question,
+                    record::Language language) {
     Proposal proposal;
     std::map<std::string, int> failures;  // by code
     int unanswered = 0, unusable = 0;
@@ -66,7 +67,7 @@ class ModelProposer final : public record::Proposer {
         for (const auto& finding : one->reply.findings()) say_once(proposal.findings, finding);
         continue;
       }
-      auto candidate = candidate_of(*one->reply, question);
+      auto candidate = candidate_of(*one->reply, question, language);
       if (base::has_error(candidate.findings)) {
         ++unusable;
         for (const auto& finding : candidate.findings) {
@@ -93,10 +94,11 @@ class ModelProposer final : public record::Proposer {
     if (!said) findings.push_back(finding);
   }
 
-  record::Candidate candidate_of(const Reply& reply, const Question& question) const {
-    auto extracted = extract(reply, question);
+  record::Candidate candidate_of(const Reply& reply, const Question& question, record::Language language) const {
+    auto extracted = extract(reply, question, language);
     record::Candidate candidate;
     candidate.ptx = std::move(extracted.ptx);
+    candidate.cuda = std::move(extracted.cuda);
     candidate.plan = std::move(extracted.plan);
     candidate.proposer = name();
     candidate.idea = extracted.idea.empty() ? "the model says nothing of it" : std::move(extracted.idea);
