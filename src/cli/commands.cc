@@ -22,6 +22,7 @@ constexpr Command kCommands[] = {
     {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},
     {"calibrate", "Measure on this GPU which difference in time means nothing", calibrate},
+    {"model", "A small language model on this machine, for the loop", model},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };
 
