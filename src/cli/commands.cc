@@ -21,6 +21,8 @@ constexpr Command kCommands[] = {
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},
     {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},
+    {"report", "A run as tables, or as one HTML page with every attempt in it", report},
+    {"repro", "A folder that judges one attempt again, anywhere", repro},
     {"calibrate", "Measure on this GPU which difference in time means nothing", calibrate},
     {"model", "A small language model on this machine, for the loop", model},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},

@@ -21,6 +21,8 @@ int explain(Words words);
 int archive(Words words);
 int doctor(Words words);
 int optimize(Words words);
+int report(Words words);
+int repro(Words words);
 int run(Words words);
 int judge(Words words);
 int calibrate(Words words);

@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/gpu_option.h"
+#include "cli/limit_options.h"
 #include "cli/output.h"
 #include "cli/proposers.h"
 #include "cli/ptxas_option.h"
@@ -46,7 +47,8 @@ constexpr std::string_view kExample =
 struct Wanted {
   std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
-  uint64_t candidates = 8, turns = 2, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
+  uint64_t candidates = 8, turns = 2, seed = 1;
+  LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
   std::string command;  // as typed
 };
@@ -75,9 +77,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--ptxas", "VERSION|FILE", wanted.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", wanted.witness, kWitnessHelp);
   options.value("--gpu", "LIST", wanted.gpu, kGpuHelp);
-  options.value("--max-registers", "N", wanted.max_registers, "no candidate may use more registers a thread");
-  options.value("--max-shared", "BYTES", wanted.max_shared, "no candidate may use more shared memory a CTA");
-  options.value("--max-block", "N", wanted.max_block, "no candidate may launch more threads a CTA");
+  wanted.limits.declare(options);
   options.value("--seed", "N", wanted.seed, "seed of inputs, schedules and search (1)");
   options.value("--record", "DIR", wanted.record, "keep what the proposers answered, for --proposer replay:DIR");
   options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
@@ -126,17 +126,6 @@ int offer_drafts(const fs::path& kernel, const fs::path& task_file) {
   return refuse("CLI0052", fmt::format("{} has no task: {} is not there", kernel.string(), task_file.string()),
                 fmt::format("drafts of it and of {} are printed on stdout: check every line, then save them{}{}",
                             plan_file.string(), open.empty() ? "" : "; to be settled:", open));
-}
-
-record::Constraints constraints_of(const Wanted& wanted) {
-  auto limit = [](uint64_t value) {
-    return value ? std::optional<int>(static_cast<int>(std::min<uint64_t>(value, INT32_MAX))) : std::nullopt;
-  };
-  record::Constraints constraints;
-  constraints.max_registers = limit(wanted.max_registers);
-  constraints.max_shared_bytes = limit(wanted.max_shared);
-  constraints.max_block_threads = limit(wanted.max_block);
-  return constraints;
 }
 
 size_t terminal_width() {
@@ -257,7 +246,7 @@ std::optional<int> prepare(Call& call) {
   auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());
   call.judging.target = *target;
-  call.judging.constraints = constraints_of(wanted);
+  call.judging.constraints = wanted.limits.constraints();
   call.judging.seed = wanted.seed;
   call.judging.threads = 1;  // the candidates themselves are judged side by side
   auto baseline = call.judge->baseline(call.task, *target);

@@ -55,7 +55,7 @@ const page = {
       console.error(error);
     }
     if ((location.hash || "#/") !== hash) return; // somebody was faster
-    main.classList.toggle("wide", view === "attempt" || view === "attempts" || (!view && Boolean(run.alone)));
+    document.documentElement.classList.toggle("wide", view === "attempt" || view === "attempts" || (!view && Boolean(run.alone)));
     replace(main, content);
     main.setAttribute("aria-busy", "false");
     document.title = plain(title + " · ptxlab report");
