@@ -18,6 +18,7 @@ constexpr Command kCommands[] = {
     {"structure", "What a kernel looks like: loops, live registers, memory accesses, barriers", structure},
     {"run", "Execute a kernel on the CPU, with every checker watching", run},
     {"judge", "Take one candidate through the gates, and explain the verdict", judge},
+    {"brief", "What a model would be asked about a kernel, section by section", brief},
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},
     {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},

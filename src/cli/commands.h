@@ -26,6 +26,7 @@ int repro(Words words);
 int run(Words words);
 int judge(Words words);
 int calibrate(Words words);
+int brief(Words words);
 int structure(Words words);
 int tasks(Words words);
 int model(Words words);

@@ -47,6 +47,7 @@ constexpr std::string_view kExample =
 struct Wanted {
   std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
+  std::vector<std::string> without;
   uint64_t candidates = 8, turns = 2, seed = 1;
   LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -65,7 +66,9 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
   options.value("--turns", "N", wanted.turns,
                 "how often to ask a model, each time with what was found wrong so far (2)");
-  options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts/optimize)");
+  options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts)");
+  options.values("--without", "SECTION", wanted.without,
+                 "leave a section out of what a model is asked; 'ptxlab brief --list' names them");
   options.value("--model-settings", "NAME=N[,NAME=N]", wanted.model_settings,
                 "how to ask a model:\n" + llm::settings_help());
   options.value("--budget", "NAME=N[,NAME=N]", wanted.budget,
@@ -298,8 +301,8 @@ int optimize(Words words) {
   llm::take_keys();
   if (auto code = prepare(call)) return *code;
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
-  auto proposers =
-      make_proposers(wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt});
+  auto proposers = make_proposers(
+      wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt, wanted.without});
   if (!proposers) return refuse(proposers.findings());
   std::vector<record::Proposer*> chosen;
   for (auto& proposer : *proposers) {
@@ -311,6 +314,7 @@ int optimize(Words words) {
   if (!archive) return refuse(archive.findings(), kExitInfrastructure);
 
   auto brief = loop::make_brief(call.task, *call.baseline, call.judging.constraints, wanted.seed);
+  loop::add_figures(brief, *call.judge, call.judging);
   loop::OptimiseOptions options;
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
