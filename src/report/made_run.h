@@ -108,7 +108,9 @@ class MadeRun {
     run.program = "0.0.0";
     run.started = std::chrono::system_clock::time_point(std::chrono::seconds(1796091300));
     run.bench = true;
-    run.name = "A made run <b>of many</b> \xe2\x80\xae" "attempts";
+    run.name =
+        "A made run <b>of many</b> \xe2\x80\xae"
+        "attempts";
     run.lock = R"({"schema":"ptxlab.lock/1","note":"</script><script>document.title='owned'</script>"})";
     run.target = "sm_90a";
     run.device = "NVIDIA H200";

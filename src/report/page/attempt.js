@@ -127,7 +127,7 @@ async function attemptView(run, key) {
     verdict.timing ? section("timing", "Timing", "", timingSection(verdict.timing)) : null, verdict.estimate ? section("estimate", "Estimate", "", estimateSection(verdict)) : null,
     casesSection(verdict), resourcesSection(detail), claimsSection(detail), textSection("cuda", "CUDA C", "What the model wrote; nvcc made the PTX of it.", detail.lines(detail.cuda)),
     textSection("answer", "Answer", "All that the model said, as text.", detail.lines(detail.answer)), briefSection(detail)].filter(Boolean);
-  const jump = h("nav", { class: "jump", "aria-label": "On this page" }, sections.map((one) => { const title = one.querySelector("h2"); return h("a", { href: location.hash, on: { click: (event) => { event.preventDefault(); one.scrollIntoView(); title.tabIndex = -1; title.focus({ preventScroll: true }); } } }, title.textContent); }));
+  const jump = h("nav", { class: "jump", "aria-label": "On this page" }, sections.map((one) => { const title = one.querySelector("h2"); return h("a", { href: location.hash || "#/", on: { click: (event) => { event.preventDefault(); one.scrollIntoView(); title.tabIndex = -1; title.focus({ preventScroll: true }); } } }, title.textContent); }));
   run.keep = keep;
   return [head, gateStrip(verdict), attemptTiles(run, row, detail), jump, h("div", { class: "grid" }, sections)];
 }

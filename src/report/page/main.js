@@ -20,6 +20,7 @@ const page = {
     addEventListener("afterprint", () => this.tables().forEach((table) => table.collapse()));
     history.scrollRestoration = "manual";
     await this.show(null);
+    performance.mark("ready");
   },
 
   tables() {
