@@ -98,7 +98,13 @@ class MadeRun {
       if (!task || !task->ptx) continue;
       auto ptx = base::read_file(*task->ptx);
       auto plan = base::read_file(task->plan);
-      if (ptx && plan) baselines_.push_back({name, *ptx, *plan, *task});
+      if (!ptx || !plan) continue;
+      record::Brief brief;
+      brief.task = *task;
+      brief.target = *isa::target_named("sm_90a");
+      brief.baseline_ptx = *ptx, brief.baseline_plan = *plan;
+      brief.baseline_resources.push_back({.entry = "kernel", .registers = 24});
+      baselines_.push_back({name, *ptx, *plan, *task, base::print_json(record::to_json(brief), -1)});
     }
   }
 
@@ -246,6 +252,7 @@ class MadeRun {
   struct Base {
     std::string name, ptx, plan;
     task::Task task;
+    std::string brief;  // as JSON
   };
 
   // The baseline with a few lines changed, said twice and left out: what candidates are mostly like.
@@ -278,12 +285,7 @@ class MadeRun {
       candidate.answer = fmt::format("Here is a version with {}.\n\n```ptx\n{}```\n{}", turn.idea, candidate.ptx,
                                      hostile ? kHostile : "");
     }
-    record::Brief brief;
-    brief.task = base.task;
-    brief.target = *isa::target_named("sm_90a");
-    brief.baseline_ptx = base.ptx, brief.baseline_plan = base.plan;
-    brief.baseline_resources.push_back({.entry = "kernel", .registers = 24});
-    attempt.brief_json = base::print_json(record::to_json(brief), -1);
+    attempt.brief_json = base.brief;
     attempt.verdict = verdict(sample, turn, base, candidate.ptx, random);
     return attempt;
   }

@@ -124,11 +124,11 @@ TEST(TextPool, KeepsLinesOnceAndCutsWhatIsEndless) {
   EXPECT_EQ(pool.add("b\nc"), 1);
   EXPECT_EQ(pool.add("a\nb\na\n"), 0);
   EXPECT_EQ(pool.lines(), (json{"a", "b", "c"}));
-  EXPECT_EQ(pool.texts(), (json{{0, 2, 0, 1}, {1, 2}}));
+  EXPECT_EQ(pool.texts(), "[[0,2,0,1],[1,2]]");
   std::string endless(TextPool::kLongest - 1, 'x');
   endless += "\xc3\xa9 and more";
   const int cut = pool.add(endless);
-  const auto lines = pool.texts()[static_cast<size_t>(cut)];
+  const auto lines = json::parse(pool.texts())[static_cast<size_t>(cut)];
   ASSERT_EQ(lines, (json{3, 2}));
   EXPECT_EQ(pool.lines()[3].get<std::string>().size(), TextPool::kLongest - 1) << "not within a character";
   EXPECT_NE(pool.lines()[4].get<std::string>().find("11 more bytes"), std::string::npos);

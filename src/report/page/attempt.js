@@ -47,7 +47,7 @@ function ptxSection(detail, keep) {
   }
   keep.nextMode = () => choose(modes[(modes.findIndex(([mode]) => mode === view.mode) + 1) % modes.length][0]);
   const what = detail.profile ? `Counted on the CPU engine: ${detail.profile.of}. Red where a request touches half as much again as it would have to, or half of a warp is idle.` : "No counts: the engine did not run it.";
-  const left = "Lines that differ in blanks only count as the same, and .loc lines are left out of the difference.";
+  const left = "The difference is one of words: blanks, empty lines and .loc are left out of it.";
   return section("ptx", "PTX", what + " " + left, h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "What is shown" }, buttons), detail.verdict.unexecuted_lines.length ? h("span", {}, `${plural(detail.verdict.unexecuted_lines.length, "line")} that no case ran: grey`) : null), view.element);
 }
 

@@ -56,10 +56,10 @@ class CodeView {
     this.element = h("div", { class: "codebox", tabindex: 0, role: "region", "aria-label": this.label });
     this.show(this.mode);
   }
-  // Two lines that differ in blanks only are the same, and where the source lay (.loc) is told in the whole texts alone.
+  // Two lines that differ in blanks only are the same; empty lines and .loc stand in the whole texts alone.
   compared() {
     const keys = new Map();
-    const side = (ids) => ids.map((id, at) => ({ at, text: this.line(id) })).filter(({ text }) => !/^\s*\.loc\s/.test(text)).map(({ at, text }) => {
+    const side = (ids) => ids.map((id, at) => ({ at, text: this.line(id) })).filter(({ text }) => !/^\s*(\.loc\s|$)/.test(text)).map(({ at, text }) => {
       const key = text.trim().replace(/\s+/g, " ");
       if (!keys.has(key)) keys.set(key, keys.size);
       return { at, key: keys.get(key) };
@@ -104,7 +104,7 @@ class CodeView {
     const blocks = [];
     for (let from = 0; from < rows.length; from += 200) {
       const some = rows.slice(from, from + 200);
-      const block = h("div", { class: "run200" }, some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))));
+      const block = h("div", { class: rows.length > 400 ? "run200" : null }, some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))));
       block.style.containIntrinsicSize = `auto ${some.length * 19.4}px`;
       blocks.push(block);
     }

@@ -60,6 +60,7 @@ const page = {
     replace(main, content);
     main.setAttribute("aria-busy", "false");
     document.title = plain(title + " · ptxlab report");
+    document.querySelector(".trail").hidden = trail.length === 0;
     replace(document.getElementById("trail"), trail.map(([text, target]) => h("li", {}, target ? h("a", { href: target }, text) : h("span", { "aria-current": "page" }, text))));
     const chosen = !view ? "#/" : view === "task" ? "#/tasks" : view === "attempt" ? "#/attempts" : "#/" + view;
     for (const link of document.querySelectorAll("#views a")) link.getAttribute("href") === chosen ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
