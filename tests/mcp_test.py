@@ -120,6 +120,18 @@ class Protocol(unittest.TestCase):
         self.assertTrue(answers[1]["result"]["structuredContent"]["files"][0]["accepted"])
 
 
+    def test_the_document_says_how_it_is_started_and_which_tools_there_are(self):
+        text = (ROOT / "docs/models.md").read_text()
+        block = text[text.index('{"mcpServers"'):]
+        entry = json.loads(block[:block.index("```")])["mcpServers"]["ptxlab"]
+        self.assertEqual(entry["args"], ["mcp"])
+        with Server() as server:
+            server.begin()
+            tools = [tool["name"] for tool in server.ask("tools/list")["result"]["tools"]]
+        table = text[text.index("| tool | the same as |"):].split("\n\n", 1)[0]
+        self.assertEqual([line.split("`")[1] for line in table.splitlines()[2:]], tools)
+
+
 class Tools(unittest.TestCase):
     @classmethod
     def setUpClass(cls):

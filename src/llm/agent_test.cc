@@ -81,6 +81,19 @@ TEST_F(Agent, IsAskedInJsonAndAnswersInJson) {
   EXPECT_NE(asked["question"]["user"].get<std::string>().find("elementwise/vector_add_f32"), std::string::npos);
 }
 
+TEST_F(Agent, TheAnswerInTheDocumentIsOne) {
+  auto text = *base::read_file("docs/models.md");
+  size_t begin = text.find("{\"schema\": \"ptxlab.answer/1\"");
+  ASSERT_NE(begin, text.npos);
+  auto proposal = propose(says(nlohmann::json::parse(text.substr(begin, text.find("```", begin) - begin))));
+  EXPECT_TRUE(proposal.findings.empty()) << base::render(proposal.findings, "");
+  EXPECT_EQ(proposal.candidates.size(), 2u);
+  EXPECT_EQ(proposal.usage->cost(), 0.01);
+  auto own = propose("python3 examples/agent.py", 1);
+  ASSERT_EQ(own.candidates.size(), 1u) << base::render(own.findings, "");
+  EXPECT_EQ(own.candidates[0].ptx, brief().baseline_ptx);
+}
+
 TEST_F(Agent, WhatIsNoAnswerIsSaid) {
   struct Case {
     std::string command;

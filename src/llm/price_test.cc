@@ -50,6 +50,20 @@ TEST(Prices, CountWhatTheCacheReadAndLongQuestions) {
   EXPECT_DOUBLE_EQ(cost_of(price, usage), (301 * 4 + 600 * 1 + 100 * 4 + 50 * 20) / 1e6);
 }
 
+TEST(Prices, TheExampleInTheDocumentIsATable) {
+  auto text = *base::read_file("docs/models.md");
+  size_t begin = text.find("```toml\nschema = \"ptxlab.prices/1\"");
+  ASSERT_NE(begin, text.npos);
+  begin = text.find('\n', begin) + 1;
+  base::TemporaryFolder folder("prices");
+  ASSERT_TRUE(base::write_file(folder.path() / "p.toml", text.substr(begin, text.find("```", begin) - begin)).empty());
+  auto prices = Prices::read(folder.path() / "p.toml");
+  ASSERT_TRUE(prices.ok()) << base::render(prices.findings(), "");
+  auto price = prices->find(model_at("large-model-2", "https://api.example.com/v1"), "2026-12-01");
+  ASSERT_TRUE(price);
+  EXPECT_EQ(price->tiers.size(), 2u);
+}
+
 TEST(Prices, AWrongTableIsAFinding) {
   base::TemporaryFolder folder("prices");
   auto file = folder.path() / "prices.toml";

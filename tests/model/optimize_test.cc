@@ -95,7 +95,7 @@ TEST_F(Optimize, JudgesWhatAModelProposesAndTellsItWhatWasFound) {
   ASSERT_EQ(bodies.size(), 8u);
   auto asked = [&](size_t i) { return nlohmann::json::parse(bodies[i])["messages"][1]["content"].get<std::string>(); };
   // The first question: kernel, structure, sizes; no attempts yet. All of one turn are alike.
-  for (const char* part : {"ld.global.f32 %f1, [%rd8];", "4 sectors of 32 bytes a warp", "n = 4098",
+  for (const char* part : {"ld.global.f32 %f1, [%rd8];", "next to each other: 4 sectors", "n = 4098",
                            "c: output buffer of f32[n]", "32-bit registers live at once", "ceildiv(n, 256)"})
     EXPECT_NE(asked(0).find(part), std::string::npos) << part << "\n" << asked(0);
   EXPECT_EQ(asked(0).find("Earlier attempts"), std::string::npos);
