@@ -118,44 +118,14 @@ void add_loop_heads(Table& table, const Structure& s, uint32_t b, std::vector<bo
   }
 }
 
-// In a kernel of hundreds of blocks the small ones that follow each other inside one loop are told as one.
-struct BlockRun {
-  uint32_t first = 0, last = 0;
-};
-std::vector<BlockRun> runs_of(const Structure& s) {
-  constexpr size_t kMany = 48;
-  constexpr uint32_t kSmall = 16;
-  std::vector<BlockRun> runs;
-  for (uint32_t b = 0; b < s.blocks.size(); ++b) {
-    const auto& block = s.blocks[b];
-    const bool joins = s.blocks.size() > kMany && !runs.empty() && block.instructions <= kSmall &&
-                       s.blocks[runs.back().last].instructions <= kSmall &&
-                       block.loop == s.blocks[runs.back().last].loop;
-    if (joins)
-      runs.back().last = b;
-    else
-      runs.push_back({b, b});
-  }
-  return runs;
-}
-
 std::vector<std::string> row_of(const Structure& s, const BlockRun& run) {
   const auto& first = s.blocks[run.first];
-  Lines lines;
-  uint32_t instructions = 0, peak = 0;
-  for (uint32_t b = run.first; b <= run.last; ++b) {
-    const auto& block = s.blocks[b];
-    if (block.lines.first && !lines.first) lines.first = block.lines.first;
-    lines.last = std::max(lines.last, block.lines.last);
-    instructions += block.instructions;
-    peak = std::max(peak, block.peak);
-  }
   const std::string indent((first.loop ? s.loops[*first.loop].depth : 0) * 2, ' ');
   const bool one = run.first == run.last;
   const auto name = one ? fmt::format("B{}{}", run.first, first.label.empty() ? "" : " " + first.label)
                         : fmt::format("B{}-B{}, small ones", run.first, run.last);
-  return {indent + name, lines.first ? lines_text(lines) : "", fmt::format("{:>5}", instructions),
-          s.live_known ? fmt::format("{:>3} {:>3}  {}", first.live_at_start, peak, bar(peak, s.peak)) : "",
+  return {indent + name, run.lines.first ? lines_text(run.lines) : "", fmt::format("{:>5}", run.instructions),
+          s.live_known ? fmt::format("{:>3} {:>3}  {}", first.live_at_start, run.peak, bar(run.peak, s.peak)) : "",
           one ? next_text(first) : ""};
 }
 
@@ -164,7 +134,7 @@ void add_blocks(std::string& text, const Structure& s) {
   Table table;
   table.add({"", "", "instr", s.live_known ? "live: at start, peak" : "", "then"});
   std::vector<bool> told(s.loops.size(), false);
-  for (const auto& run : runs_of(s)) {
+  for (const auto& run : block_runs(s)) {
     if (s.blocks[run.first].instructions == 0 && s.blocks[run.first].successors.empty()) continue;
     add_loop_heads(table, s, run.first, told);
     table.add(row_of(s, run));
@@ -228,6 +198,26 @@ bool alike(const AccessFacts& a, const AccessFacts& b) {
 }
 
 }  // namespace
+
+std::vector<BlockRun> block_runs(const Structure& s) {
+  constexpr size_t kMany = 48;
+  constexpr uint32_t kSmall = 16;
+  std::vector<BlockRun> runs;
+  for (uint32_t b = 0; b < s.blocks.size(); ++b) {
+    const auto& block = s.blocks[b];
+    const bool joins = s.blocks.size() > kMany && !runs.empty() && block.instructions <= kSmall &&
+                       s.blocks[runs.back().last].instructions <= kSmall &&
+                       block.loop == s.blocks[runs.back().last].loop;
+    if (!joins) runs.push_back({b, b, {}, 0, 0});
+    auto& run = runs.back();
+    run.last = b;
+    if (block.lines.first && !run.lines.first) run.lines.first = block.lines.first;
+    run.lines.last = std::max(run.lines.last, block.lines.last);
+    run.instructions += block.instructions;
+    run.peak = std::max(run.peak, block.peak);
+  }
+  return runs;
+}
 
 std::vector<AccessGroup> grouped(const Structure& s) {
   std::vector<AccessGroup> groups;
@@ -295,7 +285,8 @@ std::string lanes_text(const AccessFacts& access) {
       return access.stride_text.empty() ? "a distance apart that sizes decide"
                                         : fmt::format("{} bytes apart", access.stride_text);
     case StrideClass::tiled:
-      return fmt::format("{} groups of {}, {}", kLanes / lanes.group, lanes.group, apart(lanes.lane_stride.value_or(0)));
+      return fmt::format("{} groups of {}, {}", kLanes / lanes.group, lanes.group,
+                         apart(lanes.lane_stride.value_or(0)));
     case StrideClass::pattern: return "a known pattern";
     case StrideClass::irregular: return "irregular";
   }

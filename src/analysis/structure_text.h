@@ -34,6 +34,14 @@ std::string mix_text(const InstructionMix& mix, size_t most = 99);
 // "16 times", "8 to 9 times", "ceil((n - tid.x) / 256) times"; empty where it is not known.
 std::string trips_text(const LoopFacts& loop);
 
+// In a kernel of hundreds of blocks the small ones that follow each other inside one loop are told as one.
+struct BlockRun {
+  uint32_t first = 0, last = 0;
+  Lines lines;
+  uint32_t instructions = 0, peak = 0;
+};
+std::vector<BlockRun> block_runs(const Structure& structure);
+
 // Accesses of one loop, or outside of loops, that differ in nothing but their place: told as one.
 struct AccessGroup {
   const AccessFacts* first = nullptr;

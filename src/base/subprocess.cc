@@ -251,8 +251,9 @@ bool drain(int fd, std::string& kept, uint64_t limit, bool& full) {
 
 // Reads both streams until the child has ended and both are empty, or a limit is met. Sets outcome.end in the latter
 // case.
-void follow(pid_t child, Descriptor out, Descriptor err, const Limits& limits, Clock::time_point start,
+void follow(pid_t child, Descriptor out, Descriptor err, const Command& command, Clock::time_point start,
             Outcome& outcome) {
+  const Limits& limits = command.limits;
   Descriptor handle(static_cast<int>(
       syscall(SYS_pidfd_open, child, 0)));  // readable once the child has ended; where the kernel lacks it: short waits
   auto deadline = start + limits.wall;
@@ -263,8 +264,13 @@ void follow(pid_t child, Descriptor out, Descriptor err, const Limits& limits, C
       if (!gone) outcome.end = Outcome::End::timed_out;
       return;
     }
+    if (!gone && command.stop && command.stop()) {
+      outcome.end = Outcome::End::stopped;
+      return;
+    }
     auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now).count();
-    int wait = static_cast<int>(std::min<int64_t>(left, handle || gone ? 60'000 : 10));
+    int longest = command.stop ? 50 : 60'000;
+    int wait = static_cast<int>(std::min<int64_t>(left, handle || gone ? longest : 10));
     pollfd wanted[3] = {{out.get(), POLLIN, 0}, {err.get(), POLLIN, 0}, {gone ? -1 : handle.get(), POLLIN, 0}};
     poll(wanted, 3, wait);
     bool full = false;
@@ -337,7 +343,7 @@ Outcome run(const Command& command) {
 
   Outcome outcome;
   outcome.end = Outcome::End::exited;
-  follow(child, std::move(out->read), std::move(err->read), command.limits, start, outcome);
+  follow(child, std::move(out->read), std::move(err->read), command, start, outcome);
   // Not reaped yet, so the group's number is still ours.
   kill(-child, SIGKILL);
   int status = 0;
@@ -358,6 +364,7 @@ std::string describe(const Outcome& outcome) {
     case Outcome::End::timed_out:
       return fmt::format("ran longer than {:.3g} s", static_cast<double>(outcome.wall.count()) / 1000);
     case Outcome::End::output_limit: return "printed more than it may";
+    case Outcome::End::stopped: return "was stopped";
     case Outcome::End::not_started: return "did not start: " + outcome.errors;
   }
   return "";

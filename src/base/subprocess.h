@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,10 +28,11 @@ struct Command {
   std::filesystem::path cwd;      // empty: the caller's
   std::vector<std::pair<std::string, std::string>> environment;  // added to or replacing the caller's
   Limits limits;
+  std::function<bool()> stop;  // asked twenty times a second where it is set; true ends the process and its group
 };
 
 struct Outcome {
-  enum class End { exited, signalled, timed_out, output_limit, not_started };
+  enum class End { exited, signalled, timed_out, output_limit, not_started, stopped };
   End end = End::not_started;
   int code = -1;       // exit status, or the signal's number
   std::string output;  // stdout

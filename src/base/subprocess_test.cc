@@ -239,5 +239,17 @@ TEST(Subprocess, ManyAtOnceKeepTheirOutputsApart) {
   }
 }
 
+TEST(Subprocess, IsStoppedWhereAsked) {
+  Command command;
+  command.argv = {"/bin/sh", "-c", "echo begun; sleep 60 & sleep 60"};
+  int asked = 0;
+  command.stop = [&] { return ++asked > 4; };
+  auto outcome = run(command);
+  EXPECT_EQ(outcome.end, End::stopped);
+  EXPECT_EQ(outcome.output, "begun\n");
+  EXPECT_LT(outcome.wall, std::chrono::seconds(5));
+  EXPECT_EQ(describe(outcome), "was stopped");
+}
+
 }  // namespace
 }  // namespace ptxlab::base

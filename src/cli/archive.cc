@@ -6,6 +6,7 @@
 
 #include "archive/archive.h"
 #include "base/finding_json.h"
+#include "cli/archive_option.h"
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "record/json.h"
@@ -20,20 +21,6 @@ constexpr std::string_view kExample =
     "ptxlab archive list --task norm/rmsnorm_bf16 --outcome wrong\n"
     "ptxlab archive show 12\n"
     "ptxlab archive show 12 --json";
-
-// An archive that is not there is empty, and reading creates none.
-base::Result<std::unique_ptr<archive::Archive>> open_existing(const std::string& file) {
-  std::filesystem::path path = file.empty() ? archive::Archive::default_file() : std::filesystem::path(file);
-  if (!std::filesystem::exists(path)) {
-    return base::Finding{"ARC0006",
-                         base::Severity::error,
-                         {},
-                         fmt::format("there is no archive {}", path.string()),
-                         "'ptxlab optimize' makes one; --archive FILE names another",
-                         {}};
-  }
-  return archive::Archive::open(path);
-}
 
 nlohmann::json as_json(const archive::AttemptRow& row) {
   nlohmann::json json = {
@@ -135,11 +122,8 @@ int archive(Words words) {
   } else if (verb != "list") {
     return refuse("CLI0021", fmt::format("unknown verb '{}'", verb), "it is 'archive list' or 'archive show ID'");
   }
-  auto archive = open_existing(file);
-  if (!archive) {
-    return refuse(archive.findings(),
-                  archive.findings().front().code == "ARC0006" ? kExitWrongUse : kExitInfrastructure);
-  }
+  auto archive = open_existing_archive(file);
+  if (!archive) return refuse_archive(archive.findings());
   if (verb == "show") return show(**archive, id, ptx ? "ptx" : prompt ? "prompt" : answer ? "answer" : "", json);
   archive::AttemptFilter filter;
   if (!run.empty()) filter.run = run;

@@ -18,10 +18,15 @@ constexpr Command kCommands[] = {
     {"structure", "What a kernel looks like: loops, live registers, memory accesses, barriers", structure},
     {"run", "Execute a kernel on the CPU, with every checker watching", run},
     {"judge", "Take one candidate through the gates, and explain the verdict", judge},
+    {"brief", "What a model would be asked about a kernel, section by section", brief},
     {"optimize", "Look for a faster version of your kernel; on any doubt yours stays", optimize},
     {"tasks", "The kernel problems under tasks/: list, show, lint", tasks},
     {"archive", "What was tried, and what came of it", archive},
+    {"report", "A run as tables, or as one HTML page with every attempt in it", report},
+    {"repro", "A folder that judges one attempt again, anywhere", repro},
     {"calibrate", "Measure on this GPU which difference in time means nothing", calibrate},
+    {"model", "A small language model on this machine, for the loop", model},
+    {"mcp", "The judge as a tool server for agents (Model Context Protocol)", mcp},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };
 

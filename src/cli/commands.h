@@ -21,11 +21,16 @@ int explain(Words words);
 int archive(Words words);
 int doctor(Words words);
 int optimize(Words words);
+int report(Words words);
+int repro(Words words);
 int run(Words words);
 int judge(Words words);
 int calibrate(Words words);
+int brief(Words words);
 int structure(Words words);
 int tasks(Words words);
+int model(Words words);
+int mcp(Words words);
 
 // Finds the command that words[0] names among `known` and runs it with the rest; `prefix` is what stands before it on the
 // command line ("tasks"), empty for the program itself. Also --help, and a suggestion for a misspelt name.

@@ -22,6 +22,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/gpu_option.h"
+#include "cli/limit_options.h"
 #include "cli/output.h"
 #include "cli/ptxas_option.h"
 #include "cli/target_option.h"
@@ -38,6 +39,7 @@ struct Request {
   std::vector<std::string> candidates;
   std::string task, plan, until, skip, require, target, ptxas, witness, gpu;
   uint64_t seed = 1;
+  LimitOptions limits;
   bool json = false, no_sass = false, counters = false;
 };
 
@@ -59,6 +61,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--ptxas", "VERSION|FILE", request.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", request.witness, kWitnessHelp);
   options.value("--gpu", "LIST", request.gpu, kGpuHelp);
+  request.limits.declare(options);
   options.value("--seed", "N", request.seed, "Draws inputs, sizes and schedules");
   options.flag("--counters", request.counters, "Read hardware counters by ncu too, where a GPU executes it");
   options.flag("--no-sass", request.no_sass, "Do not read the machine code by nvdisasm");
@@ -177,6 +180,7 @@ int judge(Words words) {
   if (auto code = parse(request, words)) return *code;
   judge::JudgeOptions options;
   options.seed = request.seed;
+  options.constraints = request.limits.constraints();
   options.sass = !request.no_sass;
   options.counters = request.counters;
   if (!request.until.empty()) {

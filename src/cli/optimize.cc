@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/gpu_option.h"
+#include "cli/limit_options.h"
 #include "cli/output.h"
 #include "cli/proposers.h"
 #include "cli/ptxas_option.h"
@@ -46,7 +47,9 @@ constexpr std::string_view kExample =
 struct Wanted {
   std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
-  uint64_t candidates = 8, turns = 2, seed = 1, max_registers = 0, max_shared = 0, max_block = 0;
+  std::vector<std::string> without;
+  uint64_t candidates = 8, turns = 2, seed = 1;
+  LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
   std::string command;  // as typed
 };
@@ -63,7 +66,9 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
   options.value("--turns", "N", wanted.turns,
                 "how often to ask a model, each time with what was found wrong so far (2)");
-  options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts/optimize)");
+  options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts)");
+  options.values("--without", "SECTION", wanted.without,
+                 "leave a section out of what a model is asked; 'ptxlab brief --list' names them");
   options.value("--model-settings", "NAME=N[,NAME=N]", wanted.model_settings,
                 "how to ask a model:\n" + llm::settings_help());
   options.value("--budget", "NAME=N[,NAME=N]", wanted.budget,
@@ -75,9 +80,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--ptxas", "VERSION|FILE", wanted.ptxas, kPtxasHelp);
   options.value("--witness", "VERSION|FILE", wanted.witness, kWitnessHelp);
   options.value("--gpu", "LIST", wanted.gpu, kGpuHelp);
-  options.value("--max-registers", "N", wanted.max_registers, "no candidate may use more registers a thread");
-  options.value("--max-shared", "BYTES", wanted.max_shared, "no candidate may use more shared memory a CTA");
-  options.value("--max-block", "N", wanted.max_block, "no candidate may launch more threads a CTA");
+  wanted.limits.declare(options);
   options.value("--seed", "N", wanted.seed, "seed of inputs, schedules and search (1)");
   options.value("--record", "DIR", wanted.record, "keep what the proposers answered, for --proposer replay:DIR");
   options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
@@ -126,17 +129,6 @@ int offer_drafts(const fs::path& kernel, const fs::path& task_file) {
   return refuse("CLI0052", fmt::format("{} has no task: {} is not there", kernel.string(), task_file.string()),
                 fmt::format("drafts of it and of {} are printed on stdout: check every line, then save them{}{}",
                             plan_file.string(), open.empty() ? "" : "; to be settled:", open));
-}
-
-record::Constraints constraints_of(const Wanted& wanted) {
-  auto limit = [](uint64_t value) {
-    return value ? std::optional<int>(static_cast<int>(std::min<uint64_t>(value, INT32_MAX))) : std::nullopt;
-  };
-  record::Constraints constraints;
-  constraints.max_registers = limit(wanted.max_registers);
-  constraints.max_shared_bytes = limit(wanted.max_shared);
-  constraints.max_block_threads = limit(wanted.max_block);
-  return constraints;
 }
 
 size_t terminal_width() {
@@ -257,7 +249,7 @@ std::optional<int> prepare(Call& call) {
   auto target = judge::judged_target(call.task, call.judging.target);
   if (!target) return refuse(target.findings());
   call.judging.target = *target;
-  call.judging.constraints = constraints_of(wanted);
+  call.judging.constraints = wanted.limits.constraints();
   call.judging.seed = wanted.seed;
   call.judging.threads = 1;  // the candidates themselves are judged side by side
   auto baseline = call.judge->baseline(call.task, *target);
@@ -309,8 +301,8 @@ int optimize(Words words) {
   llm::take_keys();
   if (auto code = prepare(call)) return *code;
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
-  auto proposers =
-      make_proposers(wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt});
+  auto proposers = make_proposers(
+      wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt, wanted.without});
   if (!proposers) return refuse(proposers.findings());
   std::vector<record::Proposer*> chosen;
   for (auto& proposer : *proposers) {
@@ -322,6 +314,7 @@ int optimize(Words words) {
   if (!archive) return refuse(archive.findings(), kExitInfrastructure);
 
   auto brief = loop::make_brief(call.task, *call.baseline, call.judging.constraints, wanted.seed);
+  loop::add_figures(brief, *call.judge, call.judging);
   loop::OptimiseOptions options;
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));

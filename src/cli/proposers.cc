@@ -33,10 +33,6 @@ Proposers only(std::unique_ptr<record::Proposer> proposer) {
   return one;
 }
 
-fs::path prompt_folder(const ProposerParts& parts) {
-  return parts.prompt.empty() ? root() / "prompts" / "optimize" : fs::path(parts.prompt);
-}
-
 base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view detail, const ProposerParts& parts) {
   auto model = llm::parse_model(dialect, detail);
   if (!model) return model.findings();
@@ -58,7 +54,7 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
         "--model-settings price_asked=N,price_answered=N says it, in dollars for a million tokens",
         {}};
   }
-  auto prompt = llm::Template::read(prompt_folder(parts));
+  auto prompt = read_prompt(parts);
   if (!prompt) return prompt.findings();
   auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget, price);
   return only(llm::make_model_proposer(std::move(client), *std::move(prompt)));
@@ -67,7 +63,7 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
 base::Result<Proposers> make_agent(std::string_view command, const ProposerParts& parts) {
   auto settings = llm::parse_settings(parts.model_settings);
   if (!settings) return settings.findings();
-  auto prompt = llm::Template::read(prompt_folder(parts));
+  auto prompt = read_prompt(parts);
   if (!prompt) return prompt.findings();
   return only(llm::make_agent_proposer(std::string(command), *settings, *std::move(prompt)));
 }
@@ -134,6 +130,13 @@ base::Result<Proposers> make(std::string_view item, const ProposerParts& parts) 
 }
 
 }  // namespace
+
+base::Result<llm::Template> read_prompt(const ProposerParts& parts) {
+  auto prompt = llm::Template::read(parts.prompt.empty() ? root() / "prompts" : fs::path(parts.prompt));
+  if (!prompt) return prompt;
+  if (auto wrong = prompt->leave_out(parts.without); !wrong.empty()) return wrong;
+  return prompt;
+}
 
 std::string proposer_help() {
   std::string text;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "llm/prompt.h"
 #include "record/proposer.h"
 
 namespace ptxlab::cli {
@@ -15,6 +16,7 @@ struct ProposerParts {
   record::Evaluator* evaluator = nullptr;  // guides those that search; outlives them
   std::string model_settings, budget;      // as --model-settings and --budget say; the budget is each model's
   std::string prompt;                      // a folder of templates; empty: the project's own
+  std::vector<std::string> without;        // sections that no question has
 };
 
 using Proposers = std::vector<std::unique_ptr<record::Proposer>>;
@@ -26,5 +28,8 @@ base::Result<Proposers> make_proposers(std::string_view list, const ProposerPart
 
 // One line for each, for --help.
 std::string proposer_help();
+
+// The templates of what models are asked, without the sections that `parts` leave out. Errors: LLM0004, LLM0018.
+base::Result<llm::Template> read_prompt(const ProposerParts& parts);
 
 }  // namespace ptxlab::cli

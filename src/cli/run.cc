@@ -1,5 +1,6 @@
 // ptxlab run: executes a PTX file's kernel on the CPU with the checkers watching, and writes its buffers to files.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
@@ -402,13 +403,14 @@ base::Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words,
 
 // --- telling -------------------------------------------------------------------------------------------------------------
 
-std::string values_text(const simt::Allocation& allocation, isa::Type type) {
+std::vector<std::string> values(const simt::Allocation& allocation, isa::Type type, size_t most) {
   if (type == isa::Type::none) type = allocation.bytes % 4 == 0 ? isa::Type::b32 : isa::Type::b8;
   size_t width = static_cast<size_t>(isa::bytes_of(type)), count = allocation.data.size() / width;
-  std::string text;
-  for (size_t i = 0; i < std::min<size_t>(count, 8); ++i)
-    text += " " + element_text(allocation.data.data() + i * width, type);
-  return text + (count > 8 ? " ..." : "");
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(count, most); ++i)
+    texts.push_back(element_text(allocation.data.data() + i * width, type));
+  if (count > most) texts.emplace_back("...");
+  return texts;
 }
 
 void tell(const Request& request, const Ran& ran, const std::string& source, const std::vector<RunArgument>& arguments,
@@ -420,6 +422,9 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
       const auto& data = memory.allocation(allocations[i]).data;
       std::string_view bytes(reinterpret_cast<const char*>(data.data()), data.size());
       list.push_back({{"argument", buffers.arguments[i]}, {"bytes", data.size()}, {"sha256", base::sha256(bytes)}});
+      const auto& argument = arguments[buffers.arguments[i]];
+      if (argument.kind != RunArgument::Kind::in)
+        list.back()["values"] = values(memory.allocation(allocations[i]), argument.type, 64);
     }
     nlohmann::json told{{"schema", "ptxlab.run/1"},
                         {"file", request.file},
@@ -447,7 +452,7 @@ void tell(const Request& request, const Ran& ran, const std::string& source, con
     const auto& argument = arguments[buffers.arguments[i]];
     if (argument.kind == RunArgument::Kind::in || error) continue;
     const auto& allocation = memory.allocation(allocations[i]);
-    print(fmt::format("argument {}:{}\n", buffers.arguments[i], values_text(allocation, argument.type)));
+    print(fmt::format("argument {}: {}\n", buffers.arguments[i], fmt::join(values(allocation, argument.type, 8), " ")));
   }
   std::string counts =
       fmt::format("{} warp instructions, {} thread instructions", ran.warp_instructions, ran.thread_instructions);

@@ -28,6 +28,9 @@
 namespace ptxlab::judge {
 namespace {
 
+// What a line profile at the timed sizes is of.
+constexpr const char* kTimedCtas = "a few CTAs of every launch at the timed sizes";
+
 using base::Severity;
 using record::GateName;
 using record::GateStatus;
@@ -243,9 +246,8 @@ class Judgement {
     verdict_.estimate = own->whole;
     verdict_.baseline_estimate = theirs->whole;
     // Where the work is at the real sizes says more than the cases, most of which are small.
-    constexpr const char* kOf = "a few CTAs of every launch at the timed sizes";
-    verdict_.profile = line_profile(module_, own->profile, kOf);
-    verdict_.baseline_profile = line_profile(baseline_->module, theirs->profile, kOf);
+    verdict_.profile = line_profile(module_, own->profile, kTimedCtas);
+    verdict_.baseline_profile = line_profile(baseline_->module, theirs->profile, kTimedCtas);
     verdict_.estimated_speedup = estimated_speedup(task_, *theirs, *own);
     const GateStatus timed = gate(GateName::time).status;  // a stopwatch compares at the timed sizes itself
     if (gate(GateName::emulate).status == GateStatus::passed && timed != GateStatus::passed &&
@@ -463,6 +465,29 @@ record::Verdict Judge::judge(const task::Task& task, const record::Candidate& ca
 
 namespace {
 
+base::Result<std::vector<task::CaseData>> timed_cases(const task::Task& task, uint64_t seed) {
+  std::vector<task::CaseData> timed;
+  for (const auto& one : task.time) {
+    auto bound = task::bind_case(task, task::case_of(one.sizes, seed));
+    if (!bound) return bound.findings();
+    timed.push_back(std::move(*bound));
+  }
+  return timed;
+}
+
+base::Result<Judge::BaselineFigures> figures_of_baseline(Judge::State& state, const task::Task& task,
+                                                         const JudgeOptions& options) {
+  auto target = judged_target(task, options.target);
+  if (!target) return target.findings();
+  const auto& baseline = state.baseline(task, *target);
+  if (!baseline) return baseline.findings();
+  auto timed = timed_cases(task, options.seed);
+  if (!timed) return timed.findings();
+  const auto& made = state.baseline_estimate(task, *baseline, *timed);
+  if (!made) return made.findings();
+  return Judge::BaselineFigures{line_profile(baseline->module, made->profile, kTimedCtas), made->whole};
+}
+
 base::Result<record::Estimate> estimate_alone(Judge::State& state, const task::Task& task,
                                               const record::Candidate& candidate, const JudgeOptions& options) {
   auto target = judged_target(task, options.target);
@@ -482,13 +507,9 @@ base::Result<record::Estimate> estimate_alone(Judge::State& state, const task::T
     if (!assembled) return assembled.findings();
     resources = assembled->entries;
   }
-  std::vector<task::CaseData> timed;
-  for (const auto& one : task.time) {
-    auto bound = task::bind_case(task, task::case_of(one.sizes, options.seed));
-    if (!bound) return bound.findings();
-    timed.push_back(std::move(*bound));
-  }
-  auto made = estimate_timed({task, timed, checked.module, *plan, resources, *target, 1, state.parts.engine});
+  auto timed = timed_cases(task, options.seed);
+  if (!timed) return timed.findings();
+  auto made = estimate_timed({task, *timed, checked.module, *plan, resources, *target, 1, state.parts.engine});
   if (!made) return made.findings();
   return made->whole;
 }
@@ -513,6 +534,14 @@ base::Result<record::Estimate> Judge::estimate(const task::Task& task, const rec
                                                const JudgeOptions& options) {
   try {
     return estimate_alone(*state_, task, candidate, options);
+  } catch (const std::exception& error) {
+    return judge_finding("JDG0001", Severity::error, fmt::format("the estimate failed: {}", error.what()));
+  }
+}
+
+base::Result<Judge::BaselineFigures> Judge::baseline_figures(const task::Task& task, const JudgeOptions& options) {
+  try {
+    return figures_of_baseline(*state_, task, options);
   } catch (const std::exception& error) {
     return judge_finding("JDG0001", Severity::error, fmt::format("the estimate failed: {}", error.what()));
   }

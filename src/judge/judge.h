@@ -78,6 +78,13 @@ class Judge {
   base::Result<record::Estimate> estimate(const task::Task& task, const record::Candidate& candidate,
                                           const JudgeOptions& options);
 
+  // What the engine says of the baseline at the timed sizes: for briefs. Errors: what makes an estimate impossible.
+  struct BaselineFigures {
+    record::LineProfile profile;
+    record::Estimate estimate;
+  };
+  base::Result<BaselineFigures> baseline_figures(const task::Task& task, const JudgeOptions& options);
+
   // The target of the GPU that is there, as `task` names it if it does: what a candidate is judged for where nobody says anything
   // else. Starts a worker. Nothing: there is no GPU.
   std::optional<isa::Target> gpu_target(const task::Task& task);

@@ -21,7 +21,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr const char* kAsk = "ptxlab.ask/1";
 constexpr const char* kAnswer = "ptxlab.answer/1";
 constexpr uint64_t kMostOutput = uint64_t{16} << 20;
 
@@ -75,13 +74,9 @@ class AgentProposer final : public record::Proposer {
   base::Result<Proposal> propose(const record::Brief& brief, int count) override {
     if (count <= 0) return Proposal{};
     ++turn_;
-    auto question = prompt_.fill(brief, settings_.context);
-    if (!question) return question.findings();
-    json ask = {{"schema", kAsk},
-                {"turn", turn_},
-                {"count", count},
-                {"brief", record::to_json(brief)},
-                {"question", {{"system", question->system}, {"user", question->user}}}};
+    auto questions = questions_of(prompt_, brief, settings_.context, count);
+    if (!questions) return questions.findings();
+    const json ask = ask_json(brief, *questions, turn_, count);
     base::Command run;
     run.argv = {"/bin/sh", "-c", command_};
     run.input = base::print_json(ask, -1) + "\n";
@@ -90,11 +85,12 @@ class AgentProposer final : public record::Proposer {
     run.limits.address_space = static_cast<uint64_t>(settings_.agent_gib * (1 << 30));
     run.limits.output = kMostOutput;
     auto outcome = base::run(run);
-    return read(outcome, hidden(std::move(run.input)), *question, count);
+    language_ = brief.language;
+    return read(outcome, hidden(std::move(run.input)), *questions, count);
   }
 
  private:
-  Proposal read(const base::Outcome& outcome, std::string asked, const Question& question, int count) {
+  Proposal read(const base::Outcome& outcome, std::string asked, const std::vector<Question>& questions, int count) {
     Proposal proposal;
     record::Exchange exchange;
     exchange.request = std::move(asked);
@@ -108,7 +104,7 @@ class AgentProposer final : public record::Proposer {
                               last_words(errors)),
                   "--model-settings timeout=SECONDS,memory=GIB sets its limits; it may write 16 MiB"));
     } else {
-      understand(exchange.response, question, count, proposal);
+      understand(exchange.response, questions, count, proposal);
     }
     exchange.usage = proposal.usage;
     if (proposal.candidates.size() == 1) exchange.candidate = 0;
@@ -116,7 +112,7 @@ class AgentProposer final : public record::Proposer {
     return proposal;
   }
 
-  void understand(const std::string& text, const Question& question, int count, Proposal& proposal) {
+  void understand(const std::string& text, const std::vector<Question>& questions, int count, Proposal& proposal) {
     auto refuse = [&](std::string what) {
       proposal.findings.push_back(finding("LLM0041", base::Severity::error, "the agent's answer " + std::move(what),
                                           "docs/models.md shows what one looks like"));
@@ -136,7 +132,7 @@ class AgentProposer final : public record::Proposer {
                                 list.size(), count)));
         break;
       }
-      proposal.candidates.push_back(candidate_of(item, question));
+      proposal.candidates.push_back(candidate_of(item, questions[proposal.candidates.size()]));
     }
     if (answer.contains("usage")) proposal.usage = usage_of(answer["usage"]);
   }
@@ -152,11 +148,16 @@ class AgentProposer final : public record::Proposer {
       candidate.ptx = text_in(item, "ptx");
       auto plan = text_in(item, "plan");
       if (!plan.empty()) candidate.plan = plan;
+    } else if (language_ == record::Language::cuda && !text_in(item, "cuda").empty()) {
+      candidate.cuda = text_in(item, "cuda");
+      auto plan = text_in(item, "plan");
+      if (!plan.empty()) candidate.plan = plan;
     } else if (!candidate.answer.empty()) {
       Reply reply;
       reply.text = candidate.answer;
-      auto extracted = extract(reply, question);
+      auto extracted = extract(reply, question, language_);
       candidate.ptx = std::move(extracted.ptx);
+      candidate.cuda = std::move(extracted.cuda);
       candidate.plan = std::move(extracted.plan);
       candidate.idea = std::move(extracted.idea);
       candidate.findings = std::move(extracted.findings);
@@ -191,6 +192,7 @@ class AgentProposer final : public record::Proposer {
   std::string command_;
   Settings settings_;
   Template prompt_;
+  record::Language language_ = record::Language::ptx;
   int turn_ = 0, number_ = 0;
 };
 

@@ -1,5 +1,6 @@
 // A question to a model and what came back, whatever server was asked.
 #pragma once
+#include <optional>
 #include <string>
 
 #include "record/proposer.h"
@@ -8,6 +9,7 @@ namespace ptxlab::llm {
 
 struct Question {
   std::string system, user;
+  std::optional<double> temperature = {};  // where the user sets none
 };
 
 struct Reply {

@@ -104,7 +104,9 @@ bool Client::mended(const Asking& asking, const HttpOutcome& outcome) {
 
 Client::Asked Client::ask(const Question& question, uint64_t seed) {
   auto left_out = left_out_fields();
-  Asking asking{model_, question, settings_, left_out,
+  Settings settings = settings_;
+  if (!settings.temperature) settings.temperature = question.temperature;
+  Asking asking{model_, question, settings, left_out,
                 settings_.seed ? base::derive_seed(*settings_.seed, std::to_string(seed)) : 0};
   int64_t asked_tokens = estimated_tokens(question.system) + estimated_tokens(question.user);
   int64_t expected = asked_tokens + settings_.answer_tokens.value_or(0);

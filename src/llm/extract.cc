@@ -21,8 +21,12 @@ base::Finding error(const char* code, uint32_t line, std::string message, std::s
   return finding(code, Severity::error, line, std::move(message), std::move(hint));
 }
 
-constexpr const char* kWanted =
+using record::Language;
+
+constexpr const char* kWantedPtx =
     "an answer holds the whole module in one ```ptx block, and a changed plan in one ```toml block";
+constexpr const char* kWantedCuda =
+    "an answer holds all device code in one ```cuda block, and a changed plan in one ```toml block";
 
 bool blank(std::string_view text) { return text.find_first_not_of(" \t\r\n") == text.npos; }
 
@@ -48,22 +52,41 @@ bool opens_a_module(std::string_view text) {
   return first != code.npos && code.compare(first, 8, ".version") == 0;
 }
 
-// A word that only CUDA or C++ for the host has.
-std::optional<std::string_view> host_word(const std::string& code) {
-  constexpr std::array<std::string_view, 10> kWords = {"__global__",   "#include",       "cudaMalloc", "cudaMemcpy",
-                                                       "cudaLaunch",   "cuLaunchKernel", "<<<",        "int main(",
-                                                       "asm volatile", "import torch"};
-  for (auto word : kWords) {
+// A word that only code for the host has.
+std::optional<std::string_view> host_word(const std::string& code, Language wanted) {
+  constexpr std::array<std::string_view, 10> kHost = {
+      "cudaMalloc",   "cudaMemcpy",        "cudaLaunch", "cudaDeviceSynchronize", "<<<", "int main(",
+      "import torch", "torch/extension.h", "PYBIND11",   "cuLaunchKernel"};
+  constexpr std::array<std::string_view, 3> kNoPtx = {"__global__", "#include", "asm volatile"};
+  if (wanted == Language::ptx) {
+    for (auto word : kNoPtx) {
+      if (code.find(word) != code.npos) return word;
+    }
+  }
+  for (auto word : kHost) {
     if (code.find(word) != code.npos) return word;
   }
   return std::nullopt;
 }
+
+bool is_marked(std::string_view language, Language wanted) {
+  if (wanted == Language::ptx) return language == "ptx";
+  return language == "cuda" || language == "cu" || language == "cuda-c" || language == "cuda-c++" ||
+         language == "cuda-cpp";
+}
+// A block without the right mark may be one all the same, by what is in it.
+bool may_be(std::string_view language, Language wanted);
 
 constexpr bool unmarked(std::string_view language) {
   for (std::string_view known : {"", "asm", "assembly", "nasm", "text", "txt", "plaintext", "nvptx", "llvm"}) {
     if (language == known) return true;
   }
   return false;
+}
+
+bool may_be(std::string_view language, Language wanted) {
+  return unmarked(language) ||
+         (wanted == Language::cuda && (language == "cpp" || language == "c++" || language == "c" || language == "cxx"));
 }
 
 std::string name_of(const Block& block) {
@@ -125,7 +148,8 @@ std::string first_prose(std::string_view text) {
 
 class Extraction {
  public:
-  Extraction(const Reply& reply, const Question& question) : reply_(reply) {
+  Extraction(const Reply& reply, const Question& question, Language wanted)
+      : reply_(reply), wanted_(wanted), hint_(wanted == Language::ptx ? kWantedPtx : kWantedCuda) {
     text_ = without_thinking(without_echo(reply.text, question, echoed_));
     blocks_ = fenced_blocks(text_);
     out_.idea = first_prose(text_);
@@ -140,14 +164,15 @@ class Extraction {
     } else if (blank(reply_.text) && reply_.cut) {
       say(cut(0));
     } else if (blank(reply_.text)) {
-      say(error("LLM0022", 0, "the answer is empty", kWanted));
-    } else if (const Block* ptx = choose()) {
-      take(*ptx);
+      say(error("LLM0022", 0, "the answer is empty", hint_));
+    } else if (const Block* code = choose()) {
+      take(*code);
       plan();
-      leftovers(ptx);
+      leftovers(code);
     }
     if (base::has_error(out_.findings)) {
       out_.ptx.clear();
+      out_.cuda.clear();
       out_.plan.reset();
     }
     return std::move(out_);
@@ -160,8 +185,10 @@ class Extraction {
   const Block* choose() {
     std::vector<const Block*> marked, modules;
     for (const auto& block : blocks_) {
-      if (block.language == "ptx") marked.push_back(&block);
-      if (unmarked(block.language) && opens_a_module(block.text)) modules.push_back(&block);
+      if (is_marked(block.language, wanted_)) marked.push_back(&block);
+      bool fits =
+          wanted_ == Language::ptx ? opens_a_module(block.text) : block.text.find("__global__") != block.text.npos;
+      if (may_be(block.language, wanted_) && fits) modules.push_back(&block);
     }
     auto& chosen = marked.empty() ? modules : marked;
     if (chosen.empty()) {
@@ -170,15 +197,18 @@ class Extraction {
     }
     for (const Block* other : chosen) {
       if (other->text == chosen.front()->text) continue;
-      say(error("LLM0021", other->line,
-                fmt::format("{} blocks of PTX that differ: which one is meant is not for us to choose", chosen.size()),
-                kWanted));
+      say(error(
+          "LLM0021", other->line,
+          fmt::format("{} blocks of {} that differ: which one is meant is not for us to choose", chosen.size(), what()),
+          hint_));
       return nullptr;
     }
     if (marked.empty()) {
       say(finding("LLM0028", Severity::warning, chosen.front()->line,
-                  fmt::format("{} that holds a PTX module was taken as one", name_of(*chosen.front())),
-                  "mark it ```ptx"));
+                  wanted_ == Language::ptx
+                      ? fmt::format("{} that holds a PTX module was taken as one", name_of(*chosen.front()))
+                      : fmt::format("{} that holds a kernel was taken as CUDA C", name_of(*chosen.front())),
+                  wanted_ == Language::ptx ? "mark it ```ptx" : "mark it ```cuda"));
     }
     return chosen.front();
   }
@@ -186,23 +216,25 @@ class Extraction {
   void none() {
     for (const auto& block : blocks_) {
       if (block.language == "toml") continue;
-      if (auto word = host_word(block.text)) {
+      if (auto word = host_word(block.text, wanted_)) {
         return say(error("LLM0023", block.line,
-                         fmt::format("{} holds host code ('{}') and no PTX", name_of(block), *word),
-                         "a candidate is PTX and a launch plan; who launches it is not its affair"));
+                         fmt::format("{} holds host code ('{}') and no {}", name_of(block), *word, what()), kNoHost));
       }
       if (!unmarked(block.language)) {
-        return say(error("LLM0026", block.line, fmt::format("{} where PTX is wanted", name_of(block)), kWanted));
+        return say(error("LLM0026", block.line, fmt::format("{} where {} is wanted", name_of(block), what()), hint_));
       }
     }
     if (reply_.cut) return say(cut(0));
-    if (echoed_) return say(error("LLM0027", 1, "the question came back, and no block of PTX behind it", kWanted));
-    say(error("LLM0020", 0, "the answer holds no block of PTX", kWanted));
+    if (echoed_)
+      return say(
+          error("LLM0027", 1, fmt::format("the question came back, and no block of {} behind it", what()), hint_));
+    say(error("LLM0020", 0, fmt::format("the answer holds no block of {}", what()), hint_));
   }
 
   base::Finding cut(uint32_t line) const {
     return error("LLM0024", line,
-                 reply_.cut ? "the answer was cut at the limit of its tokens" : "the block of PTX does not end",
+                 reply_.cut ? "the answer was cut at the limit of its tokens"
+                            : fmt::format("the block of {} does not end", what()),
                  "--model-settings answer_tokens=N allows longer answers");
   }
 
@@ -217,12 +249,12 @@ class Extraction {
       forgotten.hint = "end it with ```";
       say(std::move(forgotten));
     }
-    if (blank(code)) return say(error("LLM0022", block.line, "the block of PTX is empty", kWanted));
-    if (auto word = host_word(code)) {
-      return say(error("LLM0023", block.line, fmt::format("the block of PTX holds host code: '{}'", *word),
-                       "a candidate is PTX and a launch plan; who launches it is not its affair"));
+    if (blank(code)) return say(error("LLM0022", block.line, fmt::format("the block of {} is empty", what()), hint_));
+    if (auto word = host_word(code, wanted_)) {
+      return say(
+          error("LLM0023", block.line, fmt::format("the block of {} holds host code: '{}'", what(), *word), kNoHost));
     }
-    out_.ptx = block.text;
+    (wanted_ == Language::ptx ? out_.ptx : out_.cuda) = block.text;
   }
 
   static bool whole(const std::string& code) {
@@ -236,7 +268,7 @@ class Extraction {
       if (block.language != "toml") continue;
       if (found && found->text != block.text)
         return say(error("LLM0021", block.line,
-                         "two blocks of toml that differ: which plan is meant is not for us to choose", kWanted));
+                         "two blocks of toml that differ: which plan is meant is not for us to choose", hint_));
       found = &block;
     }
     if (!found) return;
@@ -246,15 +278,21 @@ class Extraction {
     out_.plan = found->text;
   }
 
-  void leftovers(const Block* ptx) {
+  void leftovers(const Block* code) {
     for (const auto& block : blocks_) {
-      if (block.language == "ptx" || block.language == "toml" || &block == ptx || unmarked(block.language)) continue;
+      if (is_marked(block.language, wanted_) || block.language == "toml" || &block == code || unmarked(block.language))
+        continue;
       say(finding("LLM0029", Severity::warning, block.line, fmt::format("{} was left aside", name_of(block)),
-                  "a candidate is PTX and a launch plan alone"));
+                  fmt::format("a candidate is {} and a launch plan alone", what())));
     }
   }
 
+  const char* what() const { return wanted_ == Language::ptx ? "PTX" : "CUDA C"; }
+
+  static constexpr const char* kNoHost = "a candidate is a kernel and a launch plan; who launches it is not its affair";
   const Reply& reply_;
+  const Language wanted_;
+  const char* hint_;
   std::string text_;
   bool echoed_ = false;
   std::vector<Block> blocks_;
@@ -315,6 +353,8 @@ std::vector<Block> fenced_blocks(std::string_view markdown) {
   return blocks;
 }
 
-Extracted extract(const Reply& reply, const Question& question) { return Extraction(reply, question).run(); }
+Extracted extract(const Reply& reply, const Question& question, Language wanted) {
+  return Extraction(reply, question, wanted).run();
+}
 
 }  // namespace ptxlab::llm

@@ -1,5 +1,5 @@
-// Takes the candidate out of a model's answer: one ```ptx block, and optionally one ```toml block with the launch plan.
-// What cannot be taken is a finding with its place in the answer, never a guess.
+// Takes the candidate out of a model's answer: one ```ptx block (or ```cuda, where CUDA C was asked for), and optionally one
+// ```toml block with the launch plan. What cannot be taken is a finding with its place in the answer, never a guess.
 #pragma once
 #include <optional>
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "base/finding.h"
 #include "llm/chat.h"
+#include "record/record.h"
 
 namespace ptxlab::llm {
 
@@ -15,7 +16,8 @@ namespace ptxlab::llm {
 inline constexpr const char* kAnswerFile = "answer.md";
 
 struct Extracted {
-  std::string ptx;
+  std::string ptx;   // or
+  std::string cuda;  // where that was asked for
   std::optional<std::string> plan;
   std::string idea;  // the first line of prose in one line, or ""
   // Errors: LLM0020 no block, LLM0021 several that differ, LLM0022 an empty one or an empty answer, LLM0023 host code, LLM0024
@@ -24,7 +26,7 @@ struct Extracted {
   base::Findings findings;
 };
 
-Extracted extract(const Reply& reply, const Question& question);
+Extracted extract(const Reply& reply, const Question& question, record::Language wanted = record::Language::ptx);
 
 // A fenced block of Markdown, as CommonMark has it; exposed for its tests.
 struct Block {

@@ -37,6 +37,30 @@ TEST(Extract, TakesTheModuleThePlanAndTheIdea) {
   EXPECT_EQ(without.idea, "");
 }
 
+TEST(Extract, CudaWhereThatWasAskedFor) {
+  const std::string kernel = "#include <cuda_fp16.h>\n__global__ void k(float* x) { x[0] = 1; }\n";
+  const auto cuda = [](const std::string& text) {
+    Reply reply;
+    reply.text = text;
+    return extract(reply, kQuestion, record::Language::cuda);
+  };
+  auto marked = cuda("Faster.\n```cuda\n" + kernel + "```\n```toml\nschema = 1\n```\n");
+  EXPECT_EQ(codes(marked), "");
+  EXPECT_EQ(marked.cuda, kernel);
+  EXPECT_EQ(marked.ptx, "");
+  EXPECT_EQ(marked.plan, "schema = 1\n");
+  EXPECT_EQ(codes(cuda("```cpp\n" + kernel + "```\n")), "LLM0028");
+  EXPECT_EQ(cuda("```cpp\n" + kernel + "```\n").cuda, kernel);
+  EXPECT_EQ(codes(cuda("```cuda\n" + kernel + "```\n```cuda\nx\n```\n")), "LLM0021");
+  EXPECT_EQ(codes(cuda("```cuda\n" + kernel + "int main() { k<<<1, 1>>>(0); }\n```\n")), "LLM0023");
+  EXPECT_EQ(codes(cuda(ptx(kModule))), "LLM0026");
+  EXPECT_EQ(codes(cuda("Sorry.")), "LLM0020");
+  EXPECT_EQ(codes(cuda("```cuda\n```\n")), "LLM0022");
+  EXPECT_NE(cuda("Sorry.").findings[0].message.find("CUDA C"), std::string::npos);
+  // Where PTX was asked for it is host code, as ever.
+  EXPECT_EQ(codes(from("```cuda\n" + kernel + "```\n")), "LLM0023");
+}
+
 TEST(Extract, WhateverTheFenceLooksLike) {
   for (const std::string& text : std::vector<std::string>{
            ptx(kModule, "~~~"), ptx(kModule, "`````"), "1. first\n   ```ptx\n   .version 8.0\n   ret;\n   ```\n",

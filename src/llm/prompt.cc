@@ -5,20 +5,27 @@
 
 #include <algorithm>
 #include <kainjow/mustache.hpp>
+#include <nlohmann/json.hpp>
 
-#include "analysis/structure.h"
+#include "base/error.h"
 #include "base/file.h"
+#include "base/nearest.h"
 #include "llm/prompt_data.h"
+#include "llm/sections.h"
 #include "llm/tokens.h"
+#include "record/json.h"
 
 namespace ptxlab::llm {
 namespace {
 
+namespace fs = std::filesystem;
 using kainjow::mustache::data;
 using kainjow::mustache::mustache;
+using Off = std::set<std::string, std::less<>>;
 
 // Attempts shown with their PTX at most: more only dilute.
 constexpr size_t kMostEarlier = 6;
+constexpr record::Job kJobs[] = {record::Job::optimize, record::Job::write, record::Job::repair, record::Job::reflect};
 
 std::string filled(const std::string& text, const data& values) {
   mustache view(text);
@@ -26,16 +33,12 @@ std::string filled(const std::string& text, const data& values) {
   return view.render(values);
 }
 
-base::Result<std::string> read_part(const std::filesystem::path& file) {
+base::Result<std::string> read_part(const fs::path& file) {
   auto text = base::read_file(file, size_t{1} << 20);
   auto wrong = [&](std::string message) {
-    return base::Finding{"LLM0004",
-                         base::Severity::error,
-                         {file.string()},
-                         std::move(message),
-                         "a prompt is a folder with "
-                         "system.mustache and user.mustache; prompts/ of ptxlab has them",
-                         {}};
+    return base::error_in(file.string(), "LLM0004", std::move(message),
+                          "a prompt is a folder with a folder for each job, or with system.mustache and user.mustache; "
+                          "prompts/ of ptxlab has them");
   };
   if (!text) return wrong("the prompt's template cannot be read: " + text.findings().front().message);
   mustache view(*text);
@@ -43,42 +46,171 @@ base::Result<std::string> read_part(const std::filesystem::path& file) {
   return text;
 }
 
+// "{{> name}}" on a line of its own, from `at` on: where it begins and ends, and its name.
+struct Inclusion {
+  size_t begin = std::string::npos, end = 0;
+  std::string name;
+};
+Inclusion next_inclusion(const std::string& text, size_t at) {
+  Inclusion found;
+  found.begin = text.find("{{>", at);
+  if (found.begin == std::string::npos) return found;
+  const size_t close = text.find("}}", found.begin);
+  if (close == std::string::npos) return {};
+  found.name = text.substr(found.begin + 3, close - found.begin - 3);
+  std::erase(found.name, ' ');
+  found.end = close + 2;
+  if (found.end < text.size() && text[found.end] == '\n') ++found.end;
+  return found;
+}
+
+std::vector<std::string> included(const std::string& text) {
+  std::vector<std::string> names;
+  for (auto one = next_inclusion(text, 0); one.begin != std::string::npos; one = next_inclusion(text, one.end))
+    names.push_back(one.name);
+  return names;
+}
+
 }  // namespace
 
-base::Result<Template> Template::read(const std::filesystem::path& folder) {
-  auto system = read_part(folder / "system.mustache");
-  if (!system) return system.findings();
-  auto user = read_part(folder / "user.mustache");
-  if (!user) return user.findings();
+base::Result<Template> Template::read(const fs::path& folder) {
   Template made;
-  made.system_ = *std::move(system);
-  made.user_ = *std::move(user);
+  std::error_code error;
+  const bool single = fs::exists(folder / "system.mustache", error) || fs::exists(folder / "user.mustache", error);
+  for (record::Job job : kJobs) {
+    const auto from = single ? folder : folder / record::name_of(job);
+    if (!single && job != record::Job::optimize && !fs::exists(from, error)) continue;
+    auto system = read_part(from / "system.mustache"), user = read_part(from / "user.mustache");
+    if (!system) return system.findings();
+    if (!user) return user.findings();
+    made.jobs_[job] = {*std::move(system), *std::move(user)};
+  }
+  const auto beside = fs::exists(folder / "sections", error) ? folder / "sections" : folder.parent_path() / "sections";
+  for (const auto& [job, pair] : made.jobs_) {
+    for (const auto& name : included(pair.system + pair.user)) {
+      if (made.sections_.contains(name)) continue;
+      auto text = read_part(beside / (name + ".mustache"));
+      if (!text) return text.findings();
+      made.sections_[name] = *std::move(text);
+    }
+  }
   return made;
 }
 
-base::Result<Question> Template::fill(const record::Brief& brief, int64_t tokens) const {
-  auto values = prompt_data(brief);
+base::Findings Template::leave_out(const std::vector<std::string>& names) {
+  base::Findings findings;
+  std::vector<std::string> known;
+  for (const auto& section : sections())
+    if (section.switches_off) known.emplace_back(section.name);
+  for (const auto& name : names) {
+    const auto* section = section_named(name);
+    if (section && section->switches_off) {
+      off_.insert(name);
+      continue;
+    }
+    auto near = base::nearest(name, known);
+    findings.push_back(base::error(
+        "LLM0018",
+        section ? fmt::format("the section '{}' cannot be left out", name)
+                : fmt::format("a question has no section '{}'", name),
+        near.empty() ? fmt::format("there are: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near)));
+  }
+  return findings;
+}
+
+std::string Template::expanded(const std::string& text, const Off& off) const {
+  std::string out;
+  size_t at = 0;
+  for (auto one = next_inclusion(text, at); one.begin != std::string::npos; one = next_inclusion(text, at)) {
+    out += text.substr(at, one.begin - at);
+    auto section = sections_.find(one.name);
+    if (section != sections_.end() && !off.contains(one.name)) out += section->second;
+    at = one.end;
+  }
+  return out + text.substr(at);
+}
+
+const Template::Pair& Template::pair_of(record::Job job) const {
+  auto own = jobs_.find(job);
+  return own != jobs_.end() ? own->second : jobs_.at(record::Job::optimize);
+}
+
+base::Result<Filled> Template::fill(const record::Brief& brief, const record::Ask& ask, int64_t tokens) const {
+  auto values = prompt_data(brief, ask);
   if (!values) return values.findings();
+  const auto& pair = pair_of(ask.job);
   auto order = most_telling(brief.earlier);
-  Question question;
-  int64_t needed = 0;
-  for (size_t shown = std::min(order.size(), kMostEarlier);; --shown) {
+  if (ask.about) std::erase(order, *ask.about);
+  Filled result;
+  Off off = off_;
+  size_t shown = off.contains("attempts") ? 0 : std::min(order.size(), kMostEarlier);
+  for (auto cut = cut_order().begin();;) {
     std::vector<size_t> some(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(shown));
     std::sort(some.begin(), some.end());
-    add_earlier(*values, brief, some);
-    question.system = filled(system_, *values);
-    question.user = filled(user_, *values);
-    needed = estimated_tokens(question.system) + estimated_tokens(question.user);
-    if (needed <= tokens) return question;
-    if (shown == 0) break;
+    add_earlier(*values, brief, ask, some);
+    result.question.system = filled(expanded(pair.system, off), *values);
+    result.question.user = filled(expanded(pair.user, off), *values);
+    result.question.temperature = ask.temperature;
+    result.attempts = shown;
+    result.tokens = estimated_tokens(result.question.system) + estimated_tokens(result.question.user);
+    if (result.tokens <= tokens) break;
+    if (shown > 1) {
+      --shown;
+      continue;
+    }
+    const auto used = included(pair.user);
+    while (cut != cut_order().end() && (off.contains(*cut) || std::find(used.begin(), used.end(), *cut) == used.end()))
+      ++cut;
+    if (cut == cut_order().end()) {
+      return base::error(
+          "LLM0005",
+          fmt::format("the question about this kernel is about {} tokens long, {} are allowed", result.tokens, tokens),
+          "--model-settings context=N allows more, where the model takes as many");
+    }
+    off.insert(std::string(*cut));
+    result.left_out.emplace_back(*cut);
+    if (*cut == "attempts") shown = 0;
   }
-  return base::Finding{
-      "LLM0005",
-      base::Severity::error,
-      {},
-      fmt::format("the question about this kernel is about {} tokens long, {} are allowed", needed, tokens),
-      "--model-settings context=N allows more, where the model takes as many",
-      {}};
+  for (const auto& name : included(pair.user)) {
+    auto section = sections_.find(name);
+    if (off.contains(name) || section == sections_.end()) continue;
+    if (filled(section->second, *values).find_first_not_of(" \n") != std::string::npos) result.sections.push_back(name);
+  }
+  return result;
+}
+
+base::Result<Question> Template::fill(const record::Brief& brief, int64_t tokens) const {
+  auto made = fill(brief, record::ask_of(brief, 0), tokens);
+  if (!made) return made.findings();
+  return std::move(made->question);
+}
+
+base::Result<std::vector<Question>> questions_of(const Template& prompt, const record::Brief& brief, int64_t tokens,
+                                                 int count) {
+  std::vector<Question> questions;
+  for (int i = 0; i < count; ++i) {
+    const auto index = static_cast<size_t>(i);
+    const size_t period = std::max<size_t>(1, brief.asks.size());
+    if (index >= period) {
+      questions.push_back(questions[index % period]);
+      continue;
+    }
+    auto made = prompt.fill(brief, record::ask_of(brief, index), tokens);
+    if (!made) return made.findings();
+    questions.push_back(std::move(made->question));
+  }
+  return questions;
+}
+
+nlohmann::json ask_json(const record::Brief& brief, const std::vector<Question>& questions, int turn, int count) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& question : questions) list.push_back({{"system", question.system}, {"user", question.user}});
+  return {{"schema", "ptxlab.ask/1"},
+          {"turn", turn},
+          {"count", count},
+          {"brief", record::to_json(brief)},
+          {"question", list.empty() ? nlohmann::json() : list.front()},
+          {"questions", std::move(list)}};
 }
 
 }  // namespace ptxlab::llm

@@ -1,45 +1,17 @@
 #include "llm/prompt_data.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
-#include "analysis/structure_text.h"
+#include "base/error.h"
+#include "base/file.h"
 #include "isa/target.h"
+#include "llm/prompt_kernel.h"
+#include "llm/prompt_values.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
-#include "record/text.h"
 
 namespace ptxlab::llm {
 namespace {
-
-using kainjow::mustache::data;
-
-data list_of(const std::vector<std::string>& texts) {
-  data list(data::type::list);
-  for (const auto& text : texts) {
-    data item;
-    item.set("text", text);
-    list.push_back(item);
-  }
-  return list;
-}
-template <class Range>
-std::string joined(const Range& words) {
-  return fmt::format("{}", fmt::join(words, ", "));
-}
-// An absent value is false, so that its section is left out.
-void set_or_false(data& into, const std::string& key, const std::string& text) {
-  if (text.empty()) {
-    into.set(key, data(data::type::bool_false));
-  } else {
-    into.set(key, text);
-  }
-}
-void set_bool(data& into, const std::string& key, bool value) {
-  into.set(key, data(value ? data::type::bool_true : data::type::bool_false));
-}
 
 std::string text_of(const task::Sizes& sizes) {
   std::vector<std::string> parts;
@@ -135,116 +107,6 @@ void add_constraints(data& values, const record::Constraints& constraints) {
   values.set("constraints", list_of(texts));
 }
 
-std::string block_name(const analysis::Structure& structure, uint32_t index) {
-  const auto& label = structure.blocks[index].label;
-  return label.empty() ? fmt::format("block {}", index) : fmt::format("block {} ({})", index, label);
-}
-
-data kernel_of(const ptx::Function& function) {
-  auto structure = analysis::structure_of(function);
-  data kernel;
-  kernel.set("name", structure.function);
-  kernel.set("block_count", fmt::format("{}", structure.blocks.size()));
-  kernel.set("loop_count", fmt::format("{}", structure.loops.size()));
-  set_bool(kernel, "live_known", structure.live_known);
-  kernel.set("peak", fmt::format("{}", structure.peak));
-  kernel.set("peak_block", block_name(structure, structure.peak_block));
-  data blocks(data::type::list), loops(data::type::list), accesses(data::type::list);
-  auto loop_name = [](const std::optional<uint32_t>& loop) {
-    return loop ? fmt::format("loop {}", *loop) : std::string();
-  };
-  for (uint32_t b = 0; b < structure.blocks.size(); ++b) {
-    const auto& facts = structure.blocks[b];
-    data block;
-    block.set("block", block_name(structure, b));
-    block.set("first", fmt::format("{}", facts.lines.first));
-    block.set("last", fmt::format("{}", facts.lines.last));
-    block.set("instructions", fmt::format("{}", facts.instructions));
-    block.set("live", fmt::format("{}", facts.live_at_start));
-    block.set("peak", fmt::format("{}", facts.peak));
-    set_or_false(block, "loop", loop_name(facts.loop));
-    std::vector<std::string> next;
-    for (uint32_t s : facts.successors) next.push_back(fmt::format("{}", s));
-    set_or_false(block, "next", joined(next));
-    blocks.push_back(block);
-  }
-  for (uint32_t l = 0; l < structure.loops.size(); ++l) {
-    const auto& facts = structure.loops[l];
-    data loop;
-    loop.set("loop", loop_name(l));
-    loop.set("first", fmt::format("{}", facts.lines.first));
-    loop.set("last", fmt::format("{}", facts.lines.last));
-    loop.set("depth", fmt::format("{}", facts.depth));
-    loop.set("header", block_name(structure, facts.header));
-    loops.push_back(loop);
-  }
-  for (const auto& facts : structure.accesses) {
-    data access;
-    access.set("line", fmt::format("{}", facts.line));
-    access.set("instruction", facts.instruction);
-    access.set("bytes", fmt::format("{}", facts.bytes));
-    set_or_false(access, "base", facts.base);
-    access.set("stride", analysis::lanes_text(facts));
-    set_or_false(access, "cost", analysis::cost_text(facts));
-    set_or_false(access, "loop", loop_name(structure.blocks[facts.block].loop));
-    set_or_false(access, "step", facts.loop_step);
-    accesses.push_back(access);
-  }
-  kernel.set("blocks", blocks);
-  kernel.set("loops", loops);
-  kernel.set("accesses", accesses);
-  set_bool(kernel, "has_loops", !structure.loops.empty());
-  set_bool(kernel, "has_accesses", !structure.accesses.empty());
-  return kernel;
-}
-
-std::string occupancy_text(const record::Brief& brief, const toolchain::Resources& resources,
-                           const launch::Plan& plan) {
-  for (const auto& launch : plan.launches) {
-    if (resources.entry.find(launch.entry) == std::string::npos || launch.block.empty()) continue;
-    // Only where the block's size is a plain number; what depends on sizes has no one occupancy.
-    int64_t threads = 1;
-    for (const auto& extent : launch.block) {
-      const auto& text = extent.text();
-      bool number = !text.empty() && text.size() < 5 &&
-                    std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
-      if (!number) return "";
-      threads *= std::stol(text);
-    }
-    auto found = toolchain::occupancy(brief.target, static_cast<int>(threads), resources.registers, resources.shared);
-    return fmt::format(
-        "{} CTAs of {} threads fit an SM, {:.0f} % of its warps, limited by {}, dynamic shared memory apart",
-        found.ctas, threads, found.fraction * 100, found.limited_by);
-  }
-  return "";
-}
-
-// What is in an entry's machine code, one text; "" where nobody looked.
-std::string machine_code(const std::vector<toolchain::SassFacts>& all, std::string_view entry) {
-  for (const auto& facts : all) {
-    if (facts.entry == entry || entry.empty()) return fmt::format("{}", fmt::join(toolchain::sass_lines(facts), ". "));
-  }
-  return "";
-}
-
-void add_resources(data& values, const record::Brief& brief, const launch::Plan& plan) {
-  data list(data::type::list);
-  for (const auto& resources : brief.baseline_resources) {
-    data item;
-    item.set("entry", resources.entry);
-    item.set("registers", fmt::format("{}", resources.registers));
-    item.set("spilled", fmt::format("{}", resources.spill_stores + resources.spill_loads));
-    item.set("stack", fmt::format("{}", resources.stack));
-    item.set("shared", fmt::format("{}", resources.shared));
-    item.set("code", fmt::format("{}", resources.code_bytes));
-    set_or_false(item, "occupancy", occupancy_text(brief, resources, plan));
-    set_or_false(item, "machine_code", machine_code(brief.baseline_sass, resources.entry));
-    list.push_back(item);
-  }
-  set_bool(values, "has_resources", !brief.baseline_resources.empty());
-  values.set("resources", list);
-}
-
 // The module as a model should see it: without the compiler's notes about source lines, which cost as many tokens as the
 // code.
 std::string without_debug(ptx::Module module) {
@@ -258,33 +120,75 @@ std::string without_debug(ptx::Module module) {
   return ptx::print(module);
 }
 
-std::string trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+// What the answer's form calls things.
+void add_form(data& values, const record::Brief& brief, const record::Ask& ask) {
+  const bool cuda = brief.language == record::Language::cuda;
+  set_bool(values, "cuda_arm", cuda);
+  values.set("language", cuda ? "CUDA C" : "PTX");
+  values.set("did", ask.job == record::Job::write ? "wrote" : ask.job == record::Job::repair ? "mended" : "changed");
+  set_or_false(values, "strategy", ask.strategy);
+  set_or_false(values, "advice", ask.advice);
 }
 
-// What the gates said, errors first; more than a dozen say no more than the first.
-std::string findings_of(const record::Earlier& earlier) {
-  constexpr size_t kMost = 12;
-  base::Findings all;
-  for (const auto& gate : earlier.verdict.gates) all.insert(all.end(), gate.findings.begin(), gate.findings.end());
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.severity > b.severity; });
-  std::string text;
-  for (size_t i = 0; i < all.size() && i < kMost; ++i) {
-    const auto& place = all[i].place.file;
-    bool plan = place.ends_with(".toml"), answer = place.ends_with(".md");
-    const std::string& source = answer                           ? earlier.candidate.answer
-                                : plan && earlier.candidate.plan ? *earlier.candidate.plan
-                                                                 : earlier.candidate.ptx;
-    text += base::render(all[i], source);
+// A task of the repository says in words what it computes.
+void add_description(data& values, const task::Task& task) {
+  auto text =
+      task.user ? base::Result<std::string>(std::string()) : base::read_file(task.folder / "prompt.md", 1 << 16);
+  set_or_false(values, "description", text ? trimmed(*text) : "");
+}
+
+// An entry up to its body: name, parameters, directives.
+std::string header_of(const ptx::Module& module, const ptx::Function& entry) {
+  const auto whole = std::string_view(module.source).substr(entry.span.begin, entry.span.size());
+  return trimmed(std::string(whole.substr(0, whole.find('{'))));
+}
+
+void add_interface(data& values, const ptx::Module& module, const launch::Plan& plan) {
+  std::vector<std::string> headers;
+  for (const auto& launch : plan.launches) {
+    const auto* entry = module.entry(launch.entry);
+    auto text = entry ? header_of(module, *entry) : std::string();
+    if (!text.empty() && std::find(headers.begin(), headers.end(), text) == headers.end()) headers.push_back(text);
   }
-  if (all.size() > kMost) text += fmt::format("and {} more\n", all.size() - kMost);
-  return trimmed(std::move(text));
+  values.set("headers", list_of(headers));
+}
+
+void add_hardware(data& values, const record::Brief& brief) {
+  data list(data::type::list);
+  for (const auto& fact : brief.hardware) {
+    data item;
+    item.set("name", fact.name);
+    item.set("value", fact.value);
+    list.push_back(item);
+  }
+  values.set("hardware", list);
+}
+
+// Lines of the text as it came to lines of the text that is shown, by the instructions on them.
+LineMap lines_of(const ptx::Module& from, const ptx::Module& to) {
+  LineMap map;
+  for (const auto& function : from.functions) {
+    const auto* shown = to.function(function.name);
+    if (!shown) continue;
+    std::vector<uint32_t> lines;
+    for (const auto& statement : shown->body)
+      if (const auto* instruction = statement.instruction()) lines.push_back(instruction->line);
+    size_t n = 0;
+    for (const auto& statement : function.body)
+      if (const auto* instruction = statement.instruction(); instruction && n < lines.size())
+        map.try_emplace(instruction->line, lines[n++]);
+  }
+  return map;
 }
 
 }  // namespace
 
-base::Result<data> prompt_data(const record::Brief& brief) {
+base::Result<data> prompt_data(const record::Brief& brief, const record::Ask& ask) {
+  const bool about_one = ask.job == record::Job::repair || ask.job == record::Job::reflect;
+  if (about_one && (!ask.about || *ask.about >= brief.earlier.size()))
+    return base::error(
+        "LLM0031", fmt::format("'{}' has to be about an earlier attempt, and there is none", record::name_of(ask.job)),
+        "a brief with `earlier`, and an ask with `about`");
   auto original = ptx::check(brief.baseline_ptx, "baseline.ptx");
   if (!original.ok()) return original.findings;
   auto plan = launch::read_plan(brief.baseline_plan, "baseline.plan.toml");
@@ -294,62 +198,23 @@ base::Result<data> prompt_data(const record::Brief& brief) {
   auto baseline = ptx::check(text, "baseline.ptx");
   if (!baseline.ok()) return baseline.findings;
   data values;
+  add_form(values, brief, ask);
   add_task(values, brief.task);
+  add_description(values, brief.task);
   add_target(values, brief, baseline.module);
+  add_hardware(values, brief);
   add_constraints(values, brief.constraints);
   set_bool(values, "has_source", !brief.source.empty());
   values.set("source", trimmed(brief.source));
   values.set("ptx", text);
   values.set("plan", trimmed(brief.baseline_plan));
-  data kernels(data::type::list);
-  std::vector<const ptx::Function*> shown;
-  for (const auto& launch : plan->launches) {
-    const auto* entry = baseline.module.entry(launch.entry);
-    if (!entry || std::find(shown.begin(), shown.end(), entry) != shown.end()) continue;
-    shown.push_back(entry);
-    kernels.push_back(kernel_of(*entry));
-  }
-  values.set("kernels", kernels);
+  add_interface(values, original.module, *plan);
+  add_kernels(values, brief, baseline.module, *plan);
   add_resources(values, brief, *plan);
+  add_times(values, brief);
+  add_hot_lines(values, brief.baseline_profile, text, lines_of(original.module, baseline.module));
+  add_focus(values, brief, ask);
   return values;
-}
-
-std::vector<size_t> most_telling(const std::vector<record::Earlier>& earlier) {
-  std::vector<size_t> order;
-  for (size_t i = earlier.size(); i-- > 0;) order.push_back(i);
-  auto speed = [&](size_t i) {
-    return record::is_right(earlier[i].verdict.outcome) ? earlier[i].verdict.estimated_speedup.value_or(1) : 0.0;
-  };
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return speed(a) > speed(b); });
-  return order;
-}
-
-void add_earlier(data& values, const record::Brief& brief, const std::vector<size_t>& shown) {
-  data list(data::type::list);
-  for (size_t i : shown) {
-    const auto& earlier = brief.earlier[i];
-    data item;
-    item.set("number", fmt::format("{}", i + 1));
-    item.set("name", earlier.candidate.name);
-    item.set("outcome", std::string(record::name_of(earlier.verdict.outcome)));
-    item.set("reason", earlier.verdict.reason);
-    set_or_false(item, "idea", earlier.candidate.idea);
-    const auto& speedup = earlier.verdict.estimated_speedup;
-    set_or_false(item, "estimate", speedup ? fmt::format("{:.2f}", *speedup) : "");
-    set_or_false(item, "machine_code", machine_code(earlier.verdict.sass, ""));
-    const auto& counters = earlier.verdict.counters;
-    set_or_false(item, "counters", counters ? trimmed(record::counters_text(*counters)) : "");
-    std::string findings = findings_of(earlier);
-    set_bool(item, "has_findings", !findings.empty());
-    item.set("findings", findings);
-    set_or_false(item, "ptx", trimmed(earlier.candidate.ptx));
-    set_or_false(item, "plan", trimmed(earlier.candidate.plan.value_or("")));
-    list.push_back(item);
-  }
-  set_bool(values, "has_earlier", !brief.earlier.empty());
-  values.set("earlier", list);
-  size_t missing = brief.earlier.size() - shown.size();
-  values.set("left_out", missing ? fmt::format("{} more are not shown.", missing) : "");
 }
 
 }  // namespace ptxlab::llm

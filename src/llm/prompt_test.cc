@@ -2,11 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/file.h"
 #include "llm/fake_server.h"
 #include "llm/proposer.h"
+#include "llm/sections.h"
+#include "llm/strategies.h"
 #include "llm/tokens.h"
 
 namespace ptxlab::llm {
@@ -94,8 +98,8 @@ TEST(Prompt, EarlierAttemptsComeWithTheirFindings) {
   auto question = project_template().fill(brief, 100'000);
   ASSERT_TRUE(question.ok());
   for (const char* part :
-       {"## 1: fast, unverified", "Estimated 1.25 times", "// the code of fast", "## 2: broken, malformed",
-        "error[PTX0301]: it is <wrong> & \"odd\"", "// the code of broken", "hint: mend it"})
+       {"## 1: fast, unverified", "Estimated, not measured: 1.25 times", "// the code of fast",
+        "## 2: broken, malformed", "error[PTX0301]: it is <wrong> & \"odd\"", "// the code of broken", "hint: mend it"})
     EXPECT_TRUE(has(question->user, part)) << part << "\n" << question->user;
 }
 
@@ -188,6 +192,184 @@ TEST(ModelProposer, WarnsOfAKeyThatTravelsUnencrypted) {
   };
   EXPECT_TRUE(has(codes("http://192.0.2.1:9/v1"), "LLM0006"));  // an address for documentation: nobody is there
   EXPECT_FALSE(has(codes("http://127.0.0.1:1/v1"), "LLM0006"));
+}
+
+Template all_jobs() {
+  auto read = Template::read("prompts");
+  EXPECT_TRUE(read.ok()) << base::render(read.findings(), "");
+  return *read;
+}
+
+Filled filled(const record::Brief& brief, const record::Ask& ask, int64_t tokens = 100'000) {
+  auto made = all_jobs().fill(brief, ask, tokens);
+  EXPECT_TRUE(made.ok()) << base::render(made.findings(), "");
+  return made ? *made : Filled{};
+}
+
+record::Timing timing() {
+  record::TimedSize size;
+  size.size = "m=16384 n=4096";
+  size.baseline = "baseline.ptx";
+  size.baseline_us = 120;
+  size.candidate_us = 100;
+  size.speedup = 1.2;
+  size.low = 1.19;
+  size.high = 1.21;
+  record::Timing timing;
+  timing.device = "NVIDIA H200";
+  timing.speedup = 1.2, timing.low = 1.19, timing.high = 1.21;
+  timing.sizes = {size};
+  return timing;
+}
+
+TEST(Prompt, WhatWasMeasuredIsShownAndNoEstimateBesideIt) {
+  auto brief = brief_of("norm/rmsnorm_bf16");
+  brief.baseline_estimate = record::Estimate{.nanoseconds = 1e5, .size = "m=16384 n=4096", .size_ns = 1e5};
+  EXPECT_TRUE(has(filled(brief, {}).question.user, "# Its time, estimated and not measured"));
+  brief.earlier = {earlier("wide", record::OutcomeName::faster, 3.5)};
+  brief.earlier[0].verdict.timing = timing();
+  auto user = filled(brief, {}).question.user;
+  for (const char* part : {"Measured: 1.200 times as fast (1.190 to 1.210) on NVIDIA H200",
+                           "at m=16384 n=4096 100.0 us against 120.0 us of baseline.ptx",
+                           "# Its time, measured on NVIDIA H200", "m=16384 n=4096: 120.0 us (baseline.ptx"})
+    EXPECT_TRUE(has(user, part)) << part << "\n" << user;
+  for (const char* part : {"3.50", "stimated, not measured", "estimated and not measured"})
+    EXPECT_FALSE(has(user, part)) << part;
+  // What was measured is more telling than what is only said to be faster.
+  brief.earlier.push_back(earlier("dream", record::OutcomeName::unverified, 9));
+  auto prompt = all_jobs();
+  EXPECT_TRUE(has(prompt.fill(brief, 100'000)->user, ": dream,"));
+  auto shown = filled(brief, {}, filled(brief, {}).tokens - 1);
+  EXPECT_EQ(shown.attempts, 1u);
+  EXPECT_TRUE(has(shown.question.user, ": wide,"));
+}
+
+TEST(Prompt, EachSectionSwitchesOffAlone) {
+  auto brief = brief_of("norm/rmsnorm_bf16");
+  brief.hardware = {{"device", "a wonder"}};
+  brief.baseline_profile = record::LineProfile{"everything", {{.line = 60, .warps = 5}}};
+  brief.baseline_estimate = record::Estimate{.nanoseconds = 1};
+  brief.earlier = {earlier("one", record::OutcomeName::wrong, {})};
+  record::Ask ask;
+  ask.strategy = "vectorise";
+  ask.advice = "wider";
+  const auto whole = filled(brief, ask);
+  size_t tried = 0;
+  for (const auto& section : sections()) {
+    if (!section.switches_off) continue;
+    const std::string name(section.name);
+    ASSERT_NE(std::find(whole.sections.begin(), whole.sections.end(), name), whole.sections.end()) << name;
+    auto prompt = all_jobs();
+    ASSERT_TRUE(prompt.leave_out({name}).empty());
+    auto made = prompt.fill(brief, ask, 100'000);
+    ASSERT_TRUE(made.ok());
+    auto left = whole.sections;
+    std::erase(left, name);
+    EXPECT_EQ(made->sections, left);
+    EXPECT_LT(made->tokens, whole.tokens) << name;
+    ++tried;
+  }
+  EXPECT_EQ(tried, 12u);
+  auto prompt = all_jobs();
+  EXPECT_EQ(prompt.leave_out({"structur"}).at(0).hint, "did you mean 'structure'?");
+  EXPECT_EQ(prompt.leave_out({"answer"}).at(0).code, "LLM0018");
+}
+
+TEST(Prompt, SectionsGoInTheStatedOrder) {
+  auto brief = brief_of("norm/rmsnorm_bf16");
+  brief.hardware = {{"device", "a wonder"}};
+  brief.baseline_profile = record::LineProfile{"everything", {{.line = 60, .warps = 5}}};
+  brief.baseline_estimate = record::Estimate{.nanoseconds = 1};
+  brief.earlier = {earlier("one", record::OutcomeName::wrong, {}), earlier("two", record::OutcomeName::wrong, {})};
+  record::Ask ask;
+  ask.strategy = "vectorise";
+  ask.advice = "wider";
+  auto made = filled(brief, ask);
+  EXPECT_EQ(made.attempts, 2u);
+  std::vector<std::string> gone;
+  // One token too few each time: one thing more goes.
+  for (size_t i = 0;; ++i) {
+    auto next = all_jobs().fill(brief, ask, made.tokens - 1);
+    if (!next) {
+      EXPECT_EQ(next.findings().at(0).code, "LLM0005");
+      break;
+    }
+    ASSERT_LT(next->tokens, made.tokens);
+    made = *next;
+    gone = made.left_out;
+    if (i == 0) {
+      EXPECT_EQ(made.attempts, 1u);
+      EXPECT_TRUE(gone.empty());
+    }
+  }
+  EXPECT_EQ(gone, std::vector<std::string>(cut_order().begin(), cut_order().end()));
+}
+
+TEST(Prompt, EachJobAsksForItsOwn) {
+  auto brief = brief_of("norm/rmsnorm_bf16");
+  brief.earlier = {earlier("broken", record::OutcomeName::wrong, {}),
+                   earlier("other", record::OutcomeName::unverified, 1.1)};
+  auto write = filled(brief, {.job = record::Job::write});
+  EXPECT_TRUE(has(write.question.user, ".visible .entry _Z7rmsnorm"));
+  EXPECT_TRUE(has(write.question.user, "RMS normalisation of"));
+  EXPECT_FALSE(has(write.question.user, "$L__BB0"));
+  EXPECT_FALSE(has(write.question.user, "__global__"));
+  auto repair = filled(brief, {.job = record::Job::repair, .about = 0});
+  EXPECT_TRUE(has(repair.question.user, "# The attempt this is about: 1: broken, wrong"));
+  EXPECT_TRUE(has(repair.question.user, "## 2: other, unverified"));
+  EXPECT_FALSE(has(repair.question.user, "## 1: broken"));
+  auto reflect = filled(brief, {.job = record::Job::reflect, .about = 1});
+  EXPECT_TRUE(has(reflect.question.user, "# The attempt this is about: 2: other, unverified"));
+  EXPECT_EQ(all_jobs().fill(brief, {.job = record::Job::repair, .about = 7}, 9999).findings().at(0).code, "LLM0031");
+  EXPECT_EQ(all_jobs().fill(brief, {.job = record::Job::reflect}, 9999).findings().at(0).code, "LLM0031");
+  brief.language = record::Language::cuda;
+  auto cuda = filled(brief, {});
+  EXPECT_TRUE(has(cuda.question.system, "begins with ```cuda"));
+  EXPECT_FALSE(has(cuda.question.system, "```ptx"));
+}
+
+TEST(Prompt, HotLinesAreThoseOfTheTextShown) {
+  auto brief = brief_of("norm/rmsnorm_bf16");
+  std::istringstream in(brief.baseline_ptx);
+  uint32_t number = 0, load = 0;
+  for (std::string line; std::getline(in, line);) {
+    ++number;
+    if (!load && has(line, "ld.global")) load = number;
+  }
+  brief.baseline_profile = record::LineProfile{
+      "everything", {{.line = load, .warps = 10, .requests = 10, .sectors = 320, .ideal_sectors = 40}}};
+  auto user = filled(brief, {}).question.user;
+  EXPECT_TRUE(has(user, "32.0 sectors a request where 4.0 would do")) << user;
+  const size_t at = user.find("# Where the work is");
+  const auto line = std::stoul(user.substr(user.find("- line ", at) + 7));
+  size_t begin = user.find("in PTX\n```\n") + 11;
+  std::istringstream shown(user.substr(begin));
+  std::string text;
+  for (size_t i = 0; i < line; ++i) std::getline(shown, text);
+  EXPECT_TRUE(has(text, "ld.global")) << line << ": " << text;
+  EXPECT_NE(line, load);  // lines of the compiler's notes are gone
+}
+
+TEST(Prompt, QuestionsDifferAsTheAsksDo) {
+  auto brief = brief_of("elementwise/vector_add_f32");
+  auto strategies = read_strategies("prompts/strategies.toml");
+  ASSERT_TRUE(strategies.ok()) << base::render(strategies.findings(), "");
+  EXPECT_EQ(strategies->size(), 8u);
+  for (size_t i = 0; i < 2; ++i)
+    brief.asks.push_back({.strategy = (*strategies)[i].name,
+                          .advice = (*strategies)[i].advice,
+                          .temperature = 0.2 + 0.5 * static_cast<double>(i)});
+  auto questions = questions_of(all_jobs(), brief, 100'000, 3);
+  ASSERT_TRUE(questions.ok());
+  EXPECT_TRUE(has((*questions)[0].user, "vectorise: "));
+  EXPECT_TRUE(has((*questions)[1].user, "asynchronous copies: "));
+  EXPECT_EQ((*questions)[2].user, (*questions)[0].user);
+  EXPECT_EQ((*questions)[1].temperature, 0.7);
+  auto json = ask_json(brief, *questions, 2, 3);
+  EXPECT_EQ(json["schema"], "ptxlab.ask/1");
+  EXPECT_EQ(json["questions"].size(), 3u);
+  EXPECT_EQ(json["brief"]["asks"][1]["strategy"], "asynchronous copies");
+  EXPECT_EQ(read_strategies("prompts/optimize/user.mustache").findings().at(0).code, "LLM0019");
 }
 
 }  // namespace

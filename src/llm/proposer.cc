@@ -26,14 +26,14 @@ class ModelProposer final : public record::Proposer {
   base::Result<Proposal> propose(const record::Brief& brief, int count) override {
     if (count <= 0) return Proposal{};
     ++turn_;
-    auto question = prompt_.fill(brief, client_->settings().context);
-    if (!question) return question.findings();
+    auto questions = questions_of(prompt_, brief, client_->settings().context, count);
+    if (!questions) return questions.findings();
     std::vector<std::optional<Client::Asked>> asked(static_cast<size_t>(count));
     base::parallel_for(asked.size(), client_->settings().parallel, [&](size_t i) {
       uint64_t seed = base::derive_seed(brief.seed, fmt::format("{} {} {}", name(), turn_, i));
-      asked[i] = client_->ask(*question, seed);
+      asked[i] = client_->ask((*questions)[i], seed);
     });
-    Proposal proposal = gathered(asked, *question);
+    Proposal proposal = gathered(asked, *questions, brief.language);
     const auto& url = client_->model().url;
     if (turn_ == 1 && !client_->key().empty() && !url.https && !url.loopback()) {
       proposal.findings.push_back({"LLM0006",
@@ -53,11 +53,13 @@ class ModelProposer final : public record::Proposer {
   }
 
  private:
-  Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const Question& question) {
+  Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const std::vector<Question>& questions,
+                    record::Language language) {
     Proposal proposal;
     std::map<std::string, int> failures;  // by code
     int unanswered = 0, unusable = 0;
-    for (auto& one : asked) {
+    for (size_t i = 0; i < asked.size(); ++i) {
+      auto& one = asked[i];
       ++number_;
       if (one->exchange) proposal.exchanges.push_back(*std::move(one->exchange));
       if (one->exchange && one->reply) proposal.exchanges.back().candidate = proposal.candidates.size();
@@ -66,7 +68,7 @@ class ModelProposer final : public record::Proposer {
         for (const auto& finding : one->reply.findings()) say_once(proposal.findings, finding);
         continue;
       }
-      auto candidate = candidate_of(*one->reply, question);
+      auto candidate = candidate_of(*one->reply, questions[i], language);
       if (base::has_error(candidate.findings)) {
         ++unusable;
         for (const auto& finding : candidate.findings) {
@@ -93,10 +95,11 @@ class ModelProposer final : public record::Proposer {
     if (!said) findings.push_back(finding);
   }
 
-  record::Candidate candidate_of(const Reply& reply, const Question& question) const {
-    auto extracted = extract(reply, question);
+  record::Candidate candidate_of(const Reply& reply, const Question& question, record::Language language) const {
+    auto extracted = extract(reply, question, language);
     record::Candidate candidate;
     candidate.ptx = std::move(extracted.ptx);
+    candidate.cuda = std::move(extracted.cuda);
     candidate.plan = std::move(extracted.plan);
     candidate.proposer = name();
     candidate.idea = extracted.idea.empty() ? "the model says nothing of it" : std::move(extracted.idea);

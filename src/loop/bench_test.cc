@@ -357,14 +357,14 @@ TEST_F(Bench, AnArchiveThatCannotBeWrittenEndsTheRunAndSaysWhy) {
 }
 
 TEST_F(Bench, AsManyAreAskedAndJudgedAtOnceAsAllowed) {
-  Lock lock = lock_of(2, 8, 1);
+  Lock lock = lock_of(1, 8, 1);
   World world;
   std::atomic<int> asking = 0, judging = 0, most_asking = 0, most_judging = 0;
   const auto within = [](std::atomic<int>& now, std::atomic<int>& most) {
     int reached = ++now;
     for (int seen = most; reached > seen && !most.compare_exchange_weak(seen, reached);) {
     }
-    std::this_thread::sleep_for(std::chrono::milliseconds(4));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     --now;
   };
   world.model = [&](const record::Brief& brief, int count) {

@@ -336,6 +336,19 @@ Constraints read_constraints(const json& value, std::string place) {
   return constraints;
 }
 
+Ask read_ask(const json& value, std::string place) {
+  Object object(value, place);
+  Ask ask;
+  auto job = job_named(object.get<std::string>("job"));
+  if (!job) throw Wrong{place + ".job is none of optimize, write, repair, reflect"};
+  ask.job = *job;
+  ask.about = object.optional<size_t>("about");
+  ask.strategy = object.optional<std::string>("strategy").value_or("");
+  ask.advice = object.optional<std::string>("advice").value_or("");
+  ask.temperature = object.optional<double>("temperature");
+  return ask;
+}
+
 Brief read_brief_object(const json& value, const task::Task& task) {
   Object object(value, "brief");
   object.schema("ptxlab.brief/1");
@@ -356,6 +369,17 @@ Brief read_brief_object(const json& value, const task::Task& task) {
   });
   brief.baseline_sass = read_sass_list(object, "baseline_sass");
   brief.constraints = read_constraints(object.at("constraints"), "brief.constraints");
+  if (object.has("hardware"))
+    object.each("hardware", [&](const json& item, const std::string& where) {
+      Object one(item, where);
+      brief.hardware.push_back({one.get<std::string>("name"), one.get<std::string>("value")});
+    });
+  if (object.has("baseline_profile"))
+    brief.baseline_profile = read_profile(object.at("baseline_profile"), object.place("baseline_profile"));
+  brief.baseline_estimate = read_estimate(object, value, "baseline_estimate");
+  if (object.has("asks"))
+    object.each("asks",
+                [&](const json& item, const std::string& where) { brief.asks.push_back(read_ask(item, where)); });
   object.each("earlier", [&](const json& item, const std::string& where) {
     Object one(item, where);
     brief.earlier.push_back({read_candidate_object(one.at("candidate"), one.place("candidate")),
@@ -531,6 +555,15 @@ json to_json(const Verdict& verdict) {
   return made;
 }
 
+json to_json(const Ask& ask) {
+  json made = {{"job", name_of(ask.job)}};
+  if (ask.about) made["about"] = *ask.about;
+  if (!ask.strategy.empty()) made["strategy"] = ask.strategy;
+  if (!ask.advice.empty()) made["advice"] = ask.advice;
+  if (ask.temperature) made["temperature"] = *ask.temperature;
+  return made;
+}
+
 json to_json(const Brief& brief) {
   json resources = json::array(), earlier = json::array();
   for (const auto& one : brief.baseline_resources) resources.push_back(to_json(one));
@@ -550,6 +583,10 @@ json to_json(const Brief& brief) {
       {"seed", brief.seed}};
   if (brief.language != Language::ptx) made["language"] = name_of(brief.language);
   if (!brief.baseline_sass.empty()) made["baseline_sass"] = sass_json(brief.baseline_sass);
+  for (const auto& fact : brief.hardware) made["hardware"].push_back({{"name", fact.name}, {"value", fact.value}});
+  if (brief.baseline_profile) made["baseline_profile"] = profile_json(*brief.baseline_profile);
+  if (brief.baseline_estimate) made["baseline_estimate"] = to_json(*brief.baseline_estimate);
+  for (const auto& ask : brief.asks) made["asks"].push_back(to_json(ask));
   return made;
 }
 

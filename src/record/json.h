@@ -19,6 +19,7 @@ nlohmann::json to_json(const toolchain::SassFacts& facts);
 nlohmann::json to_json(const Constraints& constraints);
 nlohmann::json to_json(const Estimate& estimate);
 nlohmann::json to_json(const Verdict& verdict);  // ptxlab.verdict/1
+nlohmann::json to_json(const Ask& ask);
 nlohmann::json to_json(const Brief& brief);      // ptxlab.brief/1; the task by name, version and file
 nlohmann::json to_json(const Attempt& attempt);  // ptxlab.attempt/1
 // "dollars" is null where the price of some of it is unknown.

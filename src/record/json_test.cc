@@ -174,6 +174,10 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   before.language = Language::cuda;
   before.constraints.max_registers = 64;
   before.earlier.push_back({a_candidate(), a_verdict()});
+  before.hardware = {{"memory bandwidth", "4300 GB/s"}};
+  before.baseline_profile = LineProfile{"all cases", {{.line = 7, .warps = 3}}};
+  before.baseline_estimate = Estimate{.nanoseconds = 12};
+  before.asks = {{Job::repair, 0, "vectorise", "wider accesses", 0.7}, {}};
   before.seed = 0xffffffffffffffffu;
   json made = to_json(before);
   auto after = brief_from_json(json::parse(base::print_json(made)), before.task);
@@ -181,6 +185,10 @@ TEST(Json, BriefGoesRoundAndNamesItsTask) {
   EXPECT_EQ(to_json(*after), made);
   EXPECT_EQ(after->seed, before.seed);
   EXPECT_EQ(after->language, Language::cuda);
+  EXPECT_EQ(after->asks, before.asks);
+  EXPECT_EQ(after->hardware, before.hardware);
+  EXPECT_EQ(after->baseline_profile, before.baseline_profile);
+  EXPECT_EQ(after->baseline_estimate->nanoseconds, 12);
   EXPECT_EQ(after->constraints.max_registers, 64);
   EXPECT_FALSE(after->constraints.vector_bytes);
   task::Task other = before.task;

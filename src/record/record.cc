@@ -50,6 +50,26 @@ std::string_view name_of(Language language) {
   return "";
 }
 
+std::string_view name_of(Job job) {
+  switch (job) {
+    case Job::optimize: return "optimize";
+    case Job::write: return "write";
+    case Job::repair: return "repair";
+    case Job::reflect: return "reflect";
+  }
+  return "";
+}
+
+std::optional<Job> job_named(std::string_view name) {
+  for (Job job : {Job::optimize, Job::write, Job::repair, Job::reflect})
+    if (name == name_of(job)) return job;
+  return std::nullopt;
+}
+
+Ask ask_of(const Brief& brief, size_t index) {
+  return brief.asks.empty() ? Ask{} : brief.asks[index % brief.asks.size()];
+}
+
 bool is_right(OutcomeName outcome) {
   switch (outcome) {
     case OutcomeName::unverified:

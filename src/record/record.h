@@ -210,6 +210,27 @@ struct Earlier {
 enum class Language : uint8_t { ptx, cuda };
 std::string_view name_of(Language language);
 
+// What a proposer is to do this time: make the kernel faster, write one from the interface alone, mend an earlier attempt that
+// failed, or go on from one that is right.
+enum class Job : uint8_t { optimize, write, repair, reflect };
+std::string_view name_of(Job job);
+std::optional<Job> job_named(std::string_view name);
+
+// One question of a brief. Several about one kernel differ in what they are to try, so that the answers do.
+struct Ask {
+  Job job = Job::optimize;
+  std::optional<size_t> about;        // repair, reflect: which of `earlier`
+  std::string strategy, advice;       // "vectorise", and what that means; empty: the proposer chooses
+  std::optional<double> temperature;  // of the model; absent: as its user sets it
+  friend bool operator==(const Ask&, const Ask&) = default;
+};
+
+// A figure of the device that stands for the target, in words: "memory bandwidth", "4300 GB/s".
+struct Fact {
+  std::string name, value;
+  friend bool operator==(const Fact&, const Fact&) = default;
+};
+
 struct Brief {
   task::Task task;
   isa::Target target;
@@ -219,9 +240,16 @@ struct Brief {
   std::vector<toolchain::Resources> baseline_resources;
   std::vector<toolchain::SassFacts> baseline_sass;
   Constraints constraints;
+  std::vector<Fact> hardware;
+  // Of the baseline, where the engine runs it: what each line costs, and what its time is estimated to go into.
+  std::optional<LineProfile> baseline_profile;
+  std::optional<Estimate> baseline_estimate;
   std::vector<Earlier> earlier;
+  // One for each candidate that is asked for; the i-th answers asks[i modulo their number]. Empty: optimize, and nothing else said.
+  std::vector<Ask> asks;
   uint64_t seed = 1;
 };
+Ask ask_of(const Brief& brief, size_t index);
 
 struct Attempt {
   int64_t id = 0;   // the archive's

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "base/finding_json.h"
 #include "base/nearest.h"
 #include "ptx/verifier.h"
@@ -18,14 +19,6 @@ std::string text_of(const task::Sizes& sizes) {
   std::vector<std::string> parts;
   for (const auto& [name, value] : sizes) parts.push_back(fmt::format("{}={}", name, value));
   return fmt::format("{}", fmt::join(parts, " "));
-}
-
-// The timed size that counts most.
-const task::Sizes* main_size(const task::Task* task) {
-  if (!task || task->time.empty()) return nullptr;
-  return &std::max_element(task->time.begin(), task->time.end(), [](const auto& a, const auto& b) {
-            return a.weight < b.weight;
-          })->sizes;
 }
 
 // Integers among the bytes that a launch passes; a pointer's are not there yet.
@@ -45,24 +38,6 @@ void read_parameters(const ptx::Function& entry, const launch::ResolvedLaunch& l
     // A 32-bit size is an index: what looks negative in it is.
     known.parameters[i] = bytes == 4 ? static_cast<int32_t>(value) : static_cast<int64_t>(value);
   }
-}
-
-// Without sizes only what is a plain number is known.
-void read_block(const launch::Plan& plan, const launch::Launch& launch, analysis::Known& known) {
-  std::map<std::string, int64_t, std::less<>> lets;
-  auto names = [&](std::string_view name) -> std::optional<int64_t> {
-    auto found = lets.find(name);
-    return found == lets.end() ? std::nullopt : std::optional<int64_t>(found->second);
-  };
-  for (const auto& [name, expression] : plan.lets)
-    if (auto value = expression.evaluate(names)) lets[name] = *value;
-  std::array<uint32_t, 3> block{1, 1, 1};
-  for (size_t i = 0; i < launch.block.size() && i < 3; ++i) {
-    auto value = launch.block[i].evaluate(names);
-    if (!value || *value < 1 || *value > launch::kMaxThreadsPerCta) return;
-    block[i] = static_cast<uint32_t>(*value);
-  }
-  known.block = block;
 }
 
 base::Findings read_assembly(const StructureRequest& request, const ptx::Module& module, const isa::Target& target,
@@ -131,6 +106,29 @@ base::Result<std::vector<const ptx::Function*>> chosen(const StructureRequest& r
 
 }  // namespace
 
+const task::Task::Timed* main_size(const task::Task& task) {
+  if (task.time.empty()) return nullptr;
+  return &*std::max_element(task.time.begin(), task.time.end(),
+                            [](const auto& a, const auto& b) { return a.weight < b.weight; });
+}
+
+std::array<uint32_t, 3> block_of(const launch::Plan& plan, const launch::Launch& launch) {
+  std::map<std::string, int64_t, std::less<>> lets;
+  auto names = [&](std::string_view name) -> std::optional<int64_t> {
+    auto found = lets.find(name);
+    return found == lets.end() ? std::nullopt : std::optional<int64_t>(found->second);
+  };
+  for (const auto& [name, expression] : plan.lets)
+    if (auto value = expression.evaluate(names)) lets[name] = *value;
+  std::array<uint32_t, 3> block{1, 1, 1};
+  for (size_t i = 0; i < launch.block.size() && i < 3; ++i) {
+    auto value = launch.block[i].evaluate(names);
+    if (!value || *value < 1 || *value > launch::kMaxThreadsPerCta) return {};
+    block[i] = static_cast<uint32_t>(*value);
+  }
+  return block;
+}
+
 analysis::Known known_of(const launch::Plan& plan, const ptx::Module& module, const ptx::Function& entry,
                          const task::Task* task) {
   analysis::Known known;
@@ -138,10 +136,10 @@ analysis::Known known_of(const launch::Plan& plan, const ptx::Module& module, co
                                      [&](const auto& launch) { return module.entry(launch.entry) == &entry; });
   if (launched == plan.launches.end()) return known;
   known.names = launched->arguments;
-  read_block(plan, *launched, known);
-  const auto* sizes = main_size(task);
-  if (!sizes) return known;
-  auto data = task::bind_case(*task, task::case_of(*sizes, 1));
+  known.block = block_of(plan, *launched);
+  const auto* timed = task ? main_size(*task) : nullptr;
+  if (!timed) return known;
+  auto data = task::bind_case(*task, task::case_of(timed->sizes, 1));
   if (!data) return known;
   auto resolved = launch::resolve(plan, module, data->binding);
   if (!resolved) return known;
@@ -183,7 +181,7 @@ base::Result<StructureReport> describe_structure(const StructureRequest& request
   report.findings = checked.findings;
   for (const auto* function : *functions) {
     const auto known = known_of(plan, module, *function, request.task);
-    if (!known.parameters.empty()) report.size = text_of(*main_size(request.task));
+    if (!known.parameters.empty()) report.size = text_of(main_size(*request.task)->sizes);
     report.functions.push_back({analysis::structure_of(*function, known), std::nullopt});
   }
   auto said = read_assembly(request, module, target, report);

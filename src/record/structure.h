@@ -1,6 +1,7 @@
 // The structure report: what `ptxlab structure`, tool servers and briefs tell of the kernels in a module, with what ptxas makes of
 // them beside it, and what is known of their launch.
 #pragma once
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,6 +47,11 @@ nlohmann::json to_json(const StructureReport& report);  // ptxlab.structure/1
 // What a plan says of the launches of an entry. With a task the sizes of its first timed case go in.
 analysis::Known known_of(const launch::Plan& plan, const ptx::Module& module, const ptx::Function& entry,
                          const task::Task* task);
+
+// Threads of a CTA where the plan says them without sizes; {0, 0, 0} where it does not.
+std::array<uint32_t, 3> block_of(const launch::Plan& plan, const launch::Launch& launch);
+// The timed size that counts most; null where there is none.
+const task::Task::Timed* main_size(const task::Task& task);
 
 // "8 CTAs of 256 threads fit an SM, 100 % of its warps, limited by threads"; "" where the block is not known.
 std::string occupancy_text(const isa::Target& target, const std::array<uint32_t, 3>& block, int registers, int shared);

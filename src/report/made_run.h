@@ -98,7 +98,13 @@ class MadeRun {
       if (!task || !task->ptx) continue;
       auto ptx = base::read_file(*task->ptx);
       auto plan = base::read_file(task->plan);
-      if (ptx && plan) baselines_.push_back({name, *ptx, *plan, *task});
+      if (!ptx || !plan) continue;
+      record::Brief brief;
+      brief.task = *task;
+      brief.target = *isa::target_named("sm_90a");
+      brief.baseline_ptx = *ptx, brief.baseline_plan = *plan;
+      brief.baseline_resources.push_back({.entry = "kernel", .registers = 24});
+      baselines_.push_back({name, *ptx, *plan, *task, base::print_json(record::to_json(brief), -1)});
     }
   }
 
@@ -108,7 +114,9 @@ class MadeRun {
     run.program = "0.0.0";
     run.started = std::chrono::system_clock::time_point(std::chrono::seconds(1796091300));
     run.bench = true;
-    run.name = "A made run <b>of many</b> \xe2\x80\xae" "attempts";
+    run.name =
+        "A made run <b>of many</b> \xe2\x80\xae"
+        "attempts";
     run.lock = R"({"schema":"ptxlab.lock/1","note":"</script><script>document.title='owned'</script>"})";
     run.target = "sm_90a";
     run.device = "NVIDIA H200";
@@ -244,6 +252,7 @@ class MadeRun {
   struct Base {
     std::string name, ptx, plan;
     task::Task task;
+    std::string brief;  // as JSON
   };
 
   // The baseline with a few lines changed, said twice and left out: what candidates are mostly like.
@@ -276,12 +285,7 @@ class MadeRun {
       candidate.answer = fmt::format("Here is a version with {}.\n\n```ptx\n{}```\n{}", turn.idea, candidate.ptx,
                                      hostile ? kHostile : "");
     }
-    record::Brief brief;
-    brief.task = base.task;
-    brief.target = *isa::target_named("sm_90a");
-    brief.baseline_ptx = base.ptx, brief.baseline_plan = base.plan;
-    brief.baseline_resources.push_back({.entry = "kernel", .registers = 24});
-    attempt.brief_json = base::print_json(record::to_json(brief), -1);
+    attempt.brief_json = base.brief;
     attempt.verdict = verdict(sample, turn, base, candidate.ptx, random);
     return attempt;
   }

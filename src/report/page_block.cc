@@ -16,17 +16,18 @@ std::string text_or_nothing(const json& object, const char* key) {
   return at != object.end() && at->is_string() ? at->get<std::string>() : "";
 }
 
-// Most lines touch no memory: they have three numbers, the others all.
-json profile_json(const record::LineProfile& profile) {
-  json lines = json::array();
+// As JSON text: numbers alone, and so many that values of json would take longer than all else. Most lines touch no memory: they have
+// three numbers, the others all.
+std::string profile_text(const record::LineProfile& profile) {
+  std::string lines;
   for (const auto& one : profile.lines) {
-    json line = {one.line, one.warps, one.threads};
+    lines += fmt::format("{}[{},{},{}", lines.empty() ? "" : ",", one.line, one.warps, one.threads);
     if (one.requests > 0)
-      for (uint64_t more : {one.requests, one.sectors, one.ideal_sectors, one.passes, one.ideal_passes})
-        line.push_back(more);
-    lines.push_back(std::move(line));
+      lines +=
+          fmt::format(",{},{},{},{},{}", one.requests, one.sectors, one.ideal_sectors, one.passes, one.ideal_passes);
+    lines += ']';
   }
-  return {{"of", profile.of}, {"lines", std::move(lines)}};
+  return fmt::format(R"({{"of":{},"lines":[{}]}})", base::print_json(profile.of, -1), lines);
 }
 
 // A brief's own words but for its texts, and for where the task's file lies on whose machine.
@@ -47,6 +48,12 @@ json brief_facts(const json& brief) {
 }
 
 }  // namespace
+
+std::string TextPool::texts() const {
+  std::vector<std::string> all;
+  for (const auto& runs : texts_) all.push_back(fmt::format("[{}]", fmt::join(runs, ",")));
+  return fmt::format("[{}]", fmt::join(all, ","));
+}
 
 int TextPool::line(std::string_view text) {
   auto [at, fresh] = line_numbers_.emplace(text, static_cast<int>(lines_.size()));
@@ -113,8 +120,10 @@ int PageBlock::profile(const std::optional<record::LineProfile>& profile) {
 void PageBlock::add(const Turn& turn, const record::Attempt& attempt) {
   const auto& candidate = attempt.candidate;
   const Told& brief = told(attempt.brief_json);
-  json verdict = record::to_json(attempt.verdict);
-  for (const char* apart : {"profile", "baseline_profile", "schema"}) verdict.erase(apart);
+  record::Verdict bare = attempt.verdict;  // profiles stand apart
+  bare.profile.reset();
+  bare.baseline_profile.reset();
+  json verdict = record::to_json(bare);
   json claims = json::array();
   for (const auto& claim : turn.claims)
     claims.push_back({{"what", claim.what}, {"holds", claim.holds}, {"line", claim.line}});
@@ -138,11 +147,10 @@ void PageBlock::add_without_attempt(const std::string& prompt, const std::string
 }
 
 std::string PageBlock::text() const {
-  nlohmann::json profiles = nlohmann::json::array();
-  for (const auto& one : profiles_) profiles.push_back(profile_json(one));
-  return base::print_json(
-      {{"lines", pool_.lines()}, {"texts", pool_.texts()}, {"profiles", std::move(profiles)}, {"attempts", attempts_}},
-      -1);
+  std::vector<std::string> profiles;
+  for (const auto& one : profiles_) profiles.push_back(profile_text(one));
+  return fmt::format(R"({{"lines":{},"texts":{},"profiles":[{}],"attempts":{}}})", base::print_json(pool_.lines(), -1),
+                     pool_.texts(), fmt::join(profiles, ","), base::print_json(attempts_, -1));
 }
 
 }  // namespace ptxlab::report

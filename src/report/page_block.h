@@ -18,8 +18,8 @@ class TextPool {
   // The number of the text; -1 for an empty one. What is longer than kLongest is cut, and its last line says so.
   int add(std::string_view text);
   nlohmann::json lines() const { return lines_; }
-  // Each a list: first line of a run, its length, and so on.
-  nlohmann::json texts() const { return texts_; }
+  // As JSON text: each a list, first line of a run, its length, and so on.
+  std::string texts() const;
 
   static constexpr size_t kLongest = size_t{1} << 20;
 

@@ -296,6 +296,12 @@ std::optional<int> Sample::first_right() const {
   return std::nullopt;
 }
 
+Turn turn_of(const record::Attempt& attempt, bool gpu) {
+  Turn turn;
+  fill(turn, attempt, gpu);
+  return turn;
+}
+
 base::Result<RunData> read_run(Archive& archive, std::string_view id) {
   auto row = archive.run(id);
   if (!row) return row.findings();

@@ -119,6 +119,9 @@ struct RunData {
   int64_t interrupted = 0;  // questions that were on their way when the run was killed: they may have cost something
 };
 
+// What an attempt is as a turn. `gpu`: the run had one, so that the baseline's own code counts as measured.
+Turn turn_of(const record::Attempt& attempt, bool gpu);
+
 // Errors: ARC0004 unreadable, ARC0007 no such run. `id` may be "last", or the beginning of an id that only one run has.
 base::Result<RunData> read_run(archive::Archive& archive, std::string_view id);
 

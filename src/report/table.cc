@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "report/visible.h"
+
 namespace ptxlab::report {
 namespace {
 
@@ -24,7 +26,11 @@ std::string cut(const std::string& text, size_t width) {
 
 }  // namespace
 
-std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows, size_t width) {
+std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& given,
+                  size_t width) {
+  auto rows = given;
+  for (auto& row : rows)
+    for (auto& cell : row) cell = visible(cell);
   std::vector<size_t> widths;
   for (const auto& column : columns) widths.push_back(length(column.title));
   for (const auto& row : rows) {

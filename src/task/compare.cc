@@ -61,8 +61,10 @@ std::string position(const std::vector<int64_t>& shape, uint64_t index) {
 // One comparison under way: counts, and keeps what the summary needs.
 class Comparer {
  public:
-  Comparer(const Task& task, const CaseData& data, const View& view, std::span<const uint8_t> actual)
-      : tolerance_(task.tolerances.at(view.name)),
+  Comparer(const Task& task, const CaseData& data, const View& view, std::span<const uint8_t> actual,
+           std::vector<uint64_t>* wrong_elements)
+      : wrong_elements_(wrong_elements),
+        tolerance_(task.tolerances.at(view.name)),
         data_(data),
         type_(view.type),
         shape_(shape_of(view, data)),
@@ -94,6 +96,7 @@ class Comparer {
   }
 
   void wrong(uint64_t index, std::string got, std::string wanted) {
+    if (wrong_elements_) wrong_elements_->push_back(index);
     if (result_.wrong++ == 0) {
       result_.first_wrong = index;
       first_ = fmt::format("first at {}: got {}, expected {}", position(shape_, index), got, wanted);
@@ -277,6 +280,7 @@ class Comparer {
     }
   }
 
+  std::vector<uint64_t>* wrong_elements_;
   const Tolerance& tolerance_;
   const CaseData& data_;
   Type type_;
@@ -297,8 +301,9 @@ double element(std::span<const uint8_t> bytes, Type type, uint64_t index) {
 }
 
 Comparison compare(const Task& task, const CaseData& data, std::string_view output, std::span<const uint8_t> actual,
-                   std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms) {
-  return Comparer(task, data, output_view(task, output), actual).run(expected, indices, baseline_rms);
+                   std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms,
+                   std::vector<uint64_t>* wrong_elements) {
+  return Comparer(task, data, output_view(task, output), actual, wrong_elements).run(expected, indices, baseline_rms);
 }
 
 }  // namespace ptxlab::task

@@ -23,9 +23,11 @@ struct Comparison {
 };
 
 // `output` names a view of an output (view.h), and `actual` holds all of its elements; expected[i] belongs to element indices[i], or to element i where indices is
-// empty. `baseline_rms` is the baseline's own RMS(e / mag) in this case, 0 where unknown.
+// empty. `baseline_rms` is the baseline's own RMS(e / mag) in this case, 0 where unknown. `wrong_elements`, where given, takes the
+// index of each element that is outside (a).
 Comparison compare(const Task& task, const CaseData& data, std::string_view output, std::span<const uint8_t> actual,
-                   std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms = 0);
+                   std::span<const Expected> expected, std::span<const uint64_t> indices, double baseline_rms = 0,
+                   std::vector<uint64_t>* wrong_elements = nullptr);
 
 // The value of element `index` of a buffer of `type` as a double; integers exactly up to 2^53.
 double element(std::span<const uint8_t> bytes, isa::Type type, uint64_t index);

@@ -95,7 +95,7 @@ TEST_F(Optimize, JudgesWhatAModelProposesAndTellsItWhatWasFound) {
   ASSERT_EQ(bodies.size(), 8u);
   auto asked = [&](size_t i) { return nlohmann::json::parse(bodies[i])["messages"][1]["content"].get<std::string>(); };
   // The first question: kernel, structure, sizes; no attempts yet. All of one turn are alike.
-  for (const char* part : {"ld.global.f32 %f1, [%rd8];", "4 sectors of 32 bytes a warp", "n = 4098",
+  for (const char* part : {"ld.global.f32 %f1, [%rd8];", "next to each other: 4 sectors", "n = 4098",
                            "c: output buffer of f32[n]", "32-bit registers live at once", "ceildiv(n, 256)"})
     EXPECT_NE(asked(0).find(part), std::string::npos) << part << "\n" << asked(0);
   EXPECT_EQ(asked(0).find("Earlier attempts"), std::string::npos);
@@ -144,20 +144,33 @@ TEST_F(Optimize, AReplayIsTheSameWithoutTheServer) {
   }
 }
 
+// Whatever the dialect: not in the archive, the transcripts, the output, the log, nor anything that a compiler was given.
 TEST_F(Optimize, TheKeyIsNowhere) {
-  llm::FakeServer server({"key", "status 401 key", "answer malformed", "ill-formed"}, recorded_answers());
-  std::string url = server.url();
-  for (std::vector<std::string> more : {std::vector<std::string>{"--record", "kept"}, {"--json"}}) {
-    more.insert(more.end(), {"--proposer", "openai:m@" + url, "--candidates", "4", "--turns", "1", "--model-settings",
-                             "parallel=1"});
-    auto run = optimize(more);
-    EXPECT_EQ(server.headers().front().find("Authorization")->second, std::string("Bearer ") + kSecret);
-    std::string all = run.output + run.errors + everything_written();
-    EXPECT_EQ(all.find(kSecret), std::string::npos);
-    EXPECT_EQ(all.find("sk-other-0000"), std::string::npos);
-    EXPECT_NE(all.find("LLM0011"), std::string::npos) << all;  // the 401, with the server's words
+  for (auto [dialect, header, base] : {std::tuple{"openai", "Authorization", "/v1"},
+                                       {"anthropic", "x-api-key", "/v1"},
+                                       {"gemini", "x-goog-api-key", "/v1beta"}}) {
+    llm::FakeServer server({"key", "status 401 key", "answer malformed", "ill-formed"}, recorded_answers());
+    std::string url = "http://127.0.0.1:" + std::to_string(server.port()) + base;
+    for (std::vector<std::string> more : {std::vector<std::string>{"--record", "kept"}, {"--json"}}) {
+      more.insert(more.end(), {"--proposer", std::string(dialect) + ":m@" + url, "--candidates", "4", "--turns", "1",
+                               "--model-settings", "parallel=1"});
+      auto run = optimize(more);
+      std::string sent = server.headers().front().find(header)->second;
+      EXPECT_TRUE(sent == kSecret || sent == std::string("Bearer ") + kSecret) << sent;
+      std::string all = run.output + run.errors + everything_written();
+      EXPECT_EQ(all.find(kSecret), std::string::npos) << dialect;
+      EXPECT_EQ(all.find("sk-other-0000"), std::string::npos) << dialect;
+      EXPECT_NE(all.find("LLM0011"), std::string::npos) << all;  // the 401, with the server's words
+    }
+    EXPECT_NE(everything_written().find("[key]"), std::string::npos) << dialect;
   }
-  EXPECT_NE(everything_written().find("your header was Bearer [key]"), std::string::npos);
+  auto run = optimize({"--record", "agent", "--candidates", "2", "--turns", "1", "--proposer",
+                       "agent:cat >/dev/null; env >&2; printf '{\"schema\":\"ptxlab.answer/1\"}' ; printf %s "
+                       "$PTXLAB_API_KEY; env"});
+  std::string all = run.output + run.errors + everything_written();
+  EXPECT_NE(all.find("LLM0041"), std::string::npos) << all;
+  EXPECT_EQ(all.find(kSecret), std::string::npos);
+  EXPECT_EQ(all.find("sk-other-0000"), std::string::npos);
 }
 
 TEST_F(Optimize, ADeadServerLeavesTheOthersAtWork) {

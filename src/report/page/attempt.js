@@ -47,22 +47,23 @@ function ptxSection(detail, keep) {
   }
   keep.nextMode = () => choose(modes[(modes.findIndex(([mode]) => mode === view.mode) + 1) % modes.length][0]);
   const what = detail.profile ? `Counted on the CPU engine: ${detail.profile.of}. Red where a request touches half as much again as it would have to, or half of a warp is idle.` : "No counts: the engine did not run it.";
-  return section("ptx", "PTX", what, h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "What is shown" }, buttons), detail.verdict.unexecuted_lines.length ? h("span", {}, `${plural(detail.verdict.unexecuted_lines.length, "line")} that no case ran: grey`) : null), view.element);
+  const left = "The difference is one of words: blanks, empty lines and .loc are left out of it.";
+  return section("ptx", "PTX", what + " " + left, h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "What is shown" }, buttons), detail.verdict.unexecuted_lines.length ? h("span", {}, `${plural(detail.verdict.unexecuted_lines.length, "line")} that no case ran: grey`) : null), view.element);
 }
 
 function planSection(detail) {
   const own = detail.plan < 0;
-  const view = new CodeView({ a: detail.base_plan < 0 ? null : detail.ids(detail.base_plan), b: detail.ids(own ? detail.base_plan : detail.plan), line: detail.line, label: "Launch plan", profile: null, baseline: null, never: new Set(),
+  const view = new CodeView({ a: detail.base_plan < 0 ? null : detail.ids(detail.base_plan), b: detail.ids(own ? detail.base_plan : detail.plan), line: detail.line, label: "Launch plan", what: "plan", profile: null, baseline: null, never: new Set(),
     findings: detail.verdict.gates.flatMap((gate) => gate.findings).filter((finding) => /\.toml$/.test(finding.file) && finding.line > 0), mode: own || detail.base_plan < 0 ? "candidate" : "diff" });
   return section("plan", "Launch plan", own ? "The baseline's: the candidate brought none." : "Against the baseline's.", view.element);
 }
 
-function findingsSection(detail) {
+function findingsSection(detail, keep) {
   const order = { error: 0, warning: 1, note: 2 };
   const groups = detail.verdict.gates.filter((gate) => gate.findings.length);
   if (!groups.length) return null;
   const total = groups.reduce((sum_, gate) => sum_ + gate.findings.length, 0);
-  return section("findings", "Findings", "Those with a place in the PTX stand there too.", h("div", { class: "stack" }, groups.map((gate) => h("div", { class: "stack" }, h("h3", {}, gate.name), [...gate.findings].sort((a, b) => order[a.severity] - order[b.severity]).slice(0, 60).map((finding) => findingBox(finding, true)))), total > 60 * groups.length ? h("p", {}, "and more") : null));
+  return section("findings", "Findings", "Those with a place in the PTX stand there too.", h("div", { class: "stack" }, groups.map((gate) => h("div", { class: "stack" }, h("h3", {}, gate.name), [...gate.findings].sort((a, b) => order[a.severity] - order[b.severity]).slice(0, 60).map((finding) => findingBox(finding, { toPlace: (line) => keep.code && keep.code.toLine(line) })))), total > 60 * groups.length ? h("p", {}, "and more") : null));
 }
 
 function casesSection(verdict) {
@@ -122,10 +123,11 @@ async function attemptView(run, key) {
       verdict ? h("li", {}, "target ", h("b", {}, verdict.target || run.target)) : null, h("li", {}, instant(run.rows.at[row])), run.rows.id[row] ? h("li", {}, h("code", {}, `ptxlab repro ${run.rows.id[row]}`)) : null), siblings(run, row));
   if (!verdict) return [head, h("p", { class: "notice" }, "No candidate came of this turn, so there is nothing to judge."), textSection("answer", "Answer", "All that the model said.", detail.lines(detail.answer)), textSection("brief", "Brief", "All that the model was asked.", detail.lines(detail.prompt))];
   const sections = [
-    findingsSection(detail), detail.ptx >= 0 && detail.ids(detail.ptx).length ? ptxSection(detail, keep) : null, detail.plan >= 0 || detail.base_plan >= 0 ? planSection(detail) : null,
+    findingsSection(detail, keep), detail.ptx >= 0 && detail.ids(detail.ptx).length ? ptxSection(detail, keep) : null, detail.plan >= 0 || detail.base_plan >= 0 ? planSection(detail) : null,
     verdict.timing ? section("timing", "Timing", "", timingSection(verdict.timing)) : null, verdict.estimate ? section("estimate", "Estimate", "", estimateSection(verdict)) : null,
-    casesSection(verdict), resourcesSection(detail), claimsSection(detail), textSection("answer", "Answer", "All that the model said, as text.", detail.lines(detail.answer)), briefSection(detail)].filter(Boolean);
-  const jump = h("nav", { class: "jump", "aria-label": "On this page" }, sections.map((one) => { const title = one.querySelector("h2"); return h("a", { href: location.hash, on: { click: (event) => { event.preventDefault(); one.scrollIntoView(); title.tabIndex = -1; title.focus({ preventScroll: true }); } } }, title.textContent); }));
+    casesSection(verdict), resourcesSection(detail), claimsSection(detail), textSection("cuda", "CUDA C", "What the model wrote; nvcc made the PTX of it.", detail.lines(detail.cuda)),
+    textSection("answer", "Answer", "All that the model said, as text.", detail.lines(detail.answer)), briefSection(detail)].filter(Boolean);
+  const jump = h("nav", { class: "jump", "aria-label": "On this page" }, sections.map((one) => { const title = one.querySelector("h2"); return h("a", { href: location.hash || "#/", on: { click: (event) => { event.preventDefault(); one.scrollIntoView(); title.tabIndex = -1; title.focus({ preventScroll: true }); } } }, title.textContent); }));
   run.keep = keep;
   return [head, gateStrip(verdict), attemptTiles(run, row, detail), jump, h("div", { class: "grid" }, sections)];
 }

@@ -3,19 +3,17 @@
 
 // A share from 0 to 1 with its interval, as a small bar in a table's cell.
 function shareBar(figure, arm) {
-  const at = (value) => 4 + Math.max(0, Math.min(1, value)) * 192;
-  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 200 12", preserveAspectRatio: "none", "aria-hidden": "true" },
-    s("path", { class: "track", d: "M4 6H196" }),
-    s("path", { class: "whisker", d: `M${at(figure.low)} 6H${at(figure.high)}` }), s("ellipse", { class: "solid", cx: at(figure.value), cy: 6, rx: 4.5, ry: 4.5 }));
+  const at = (value) => 5 + Math.max(0, Math.min(1, value)) * 102;
+  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true" }, s("path", { class: "track", d: "M5 6H107" }),
+    s("path", { class: "whisker", d: `M${at(figure.low)} 6H${at(figure.high)}` }), s("circle", { class: "solid", cx: at(figure.value), cy: 6, r: 4.5 }));
 }
 // The same for a speed-up on a common logarithmic scale; 1 is marked.
 function speedBar(figure, source, range, arm) {
-  const scale = logarithmic(range[0], range[1], 4, 196);
-  const at = (value) => Math.max(4, Math.min(196, scale(Math.max(value, range[0]))));
-  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 200 12", preserveAspectRatio: "none", "aria-hidden": "true" },
-    s("path", { class: "track", d: "M4 6H196" }), s("path", { class: "unit", d: `M${scale(1)} 0V12` }),
+  const scale = logarithmic(range[0], range[1], 5, 107);
+  const at = (value) => Math.max(5, Math.min(107, scale(Math.max(value, range[0]))));
+  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true" }, s("path", { class: "track", d: "M5 6H107" }), s("path", { class: "unit", d: `M${scale(1)} 0V12` }),
     s("path", { class: "whisker " + source, d: `M${at(figure.low)} 6H${at(figure.high)}` }),
-    s("ellipse", { class: source === "estimated" ? "hollow" : "solid", cx: at(figure.value), cy: 6, rx: 4.5, ry: 4.5 }));
+    s("circle", { class: source === "estimated" ? "hollow" : "solid", cx: at(figure.value), cy: 6, r: 4.5 }));
 }
 
 // fast_p as a curve: the share of tasks whose best of all samples is right and at least p times as fast.
@@ -24,7 +22,7 @@ function fastCurve(run, source, arms) {
   const values = best.flat().filter((one) => one.row !== null).map((one) => one.value);
   const range = speedRange(values);
   return figure(`Share of tasks with a right answer at least p times as fast, ${source}`, (width) => {
-    const [left, right, top, bottom] = [46, width - 14, 22, 250];
+    const [left, right, top, bottom] = [46, width - 14, 22, Math.max(220, arms.length * 58 - 22)];
     const x = logarithmic(range[0], range[1], left, right);
     const y = linear(0, 1, bottom, top);
     return [bottom + 40,

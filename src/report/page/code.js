@@ -25,7 +25,7 @@ function findingBox(finding, withPlace) {
   const where = finding.file ? finding.file + (finding.line ? ":" + finding.line + (finding.column ? ":" + finding.column : "") : "") : "";
   return h("div", { class: "finding " + finding.severity, role: "note" },
     h("span", { class: "code" }, finding.severity + " " + finding.code), " ", finding.message, finding.hint ? h("div", { class: "hint" }, "hint: " + finding.hint) : null,
-    withPlace && where ? h("div", { class: "where" }, where) : null);
+    withPlace && where ? h("div", { class: "where" }, withPlace.toPlace && isPtx(finding) && finding.line ? h("button", { type: "button", class: "link", on: { click: () => withPlace.toPlace(finding.line) } }, where) : where) : null);
 }
 
 // What a line cost, in four cells; `most`: the highest count of warps of either text.
@@ -56,16 +56,28 @@ class CodeView {
     this.element = h("div", { class: "codebox", tabindex: 0, role: "region", "aria-label": this.label });
     this.show(this.mode);
   }
+  // Two lines that differ in blanks only are the same; empty lines and .loc stand in the whole texts alone.
+  compared() {
+    const keys = new Map();
+    const side = (ids) => ids.map((id, at) => ({ at, text: this.line(id) })).filter(({ text }) => !/^\s*(\.loc\s|$)/.test(text)).map(({ at, text }) => {
+      const key = text.trim().replace(/\s+/g, " ");
+      if (!keys.has(key)) keys.set(key, keys.size);
+      return { at, key: keys.get(key) };
+    });
+    const [a, b] = [side(this.a), side(this.b)];
+    const place = (list, i) => (i < list.length ? list[i].at : list.length ? list[list.length - 1].at + 1 : 0);
+    return difference(a.map((one) => one.key), b.map((one) => one.key)).map(([kind, i, j]) => [kind, place(a, i), place(b, j)]);
+  }
   show(mode) {
     this.mode = mode;
     const single = mode !== "diff";
-    const steps = mode === "diff" ? difference(this.a, this.b) : (mode === "baseline" ? this.a : this.b).map((_, i) => [mode === "baseline" ? -2 : 2, i, i]);
+    const steps = mode === "diff" ? this.compared() : (mode === "baseline" ? this.a : this.b).map((_, i) => [mode === "baseline" ? -2 : 2, i, i]);
     this.element.className = "codebox" + (single ? " single" : "") + (this.profile || this.baseline ? "" : " noprofile");
     replace(this.element, this.heading(single), this.blocks(this.folded(steps)));
   }
   heading(single) {
     const f = (text, help) => h("span", { class: "f", title: help }, text);
-    return h("div", { class: "codehead", "aria-hidden": "true" }, single ? h("span", {}, "line") : [h("span", {}, "was"), h("span", {}, "is")], h("span", {}), h("span", {}, "PTX"),
+    return h("div", { class: "codehead", "aria-hidden": "true" }, single ? h("span", {}, "line") : [h("span", {}, "was"), h("span", {}, "is")], h("span", {}), h("span", {}, this.what || "PTX"),
       f("warps", "warp instructions of this line that the engine issued"), f("lanes", "active lanes of a warp, on average; 32 at best"),
       f("sectors", "sectors of 32 bytes a request to global memory touches / would at best"), f("passes", "passes over the banks of shared memory a request takes / would without conflicts"));
   }
@@ -92,7 +104,7 @@ class CodeView {
     const blocks = [];
     for (let from = 0; from < rows.length; from += 200) {
       const some = rows.slice(from, from + 200);
-      const block = h("div", { class: "run200" }, some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))));
+      const block = h("div", { class: rows.length > 400 ? "run200" : null }, some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))));
       block.style.containIntrinsicSize = `auto ${some.length * 19.4}px`;
       blocks.push(block);
     }
@@ -115,9 +127,15 @@ class CodeView {
     const found = removed ? [] : this.byLine.get(number) || [];
     const marked = found.some((finding) => finding.severity === "error") ? " marked" : "";
     const numbers = Math.abs(kind) === 2 ? [h("span", { class: "no" }, number)] : [h("span", { class: "no" }, kind === 1 ? "" : i + 1), h("span", { class: "no" }, kind === -1 ? "" : j + 1)];
-    const line = h("div", { class: "cl" + changed + marked + (never ? " never" : ""), title: never ? "no case ran this line" : null }, numbers,
+    const line = h("div", { class: "cl" + changed + marked + (never ? " never" : ""), "data-line": removed ? null : number, title: never ? "no case ran this line" : null }, numbers,
       h("span", { class: "sign" }, kind === -1 ? "−" : kind === 1 ? "+" : ""), h("span", { class: "t" }, ptxLine(text)), profileCells(profile && profile.get(number), this.most));
     return [line, found.map((finding) => [finding.column ? caret(text, finding) : null, h("div", { class: "inplace", tabindex: -1 }, findingBox(finding, false))])];
+  }
+  toLine(line) {
+    const place = this.element.querySelector(`[data-line="${line}"]`);
+    if (!place) return;
+    place.scrollIntoView({ block: "center" });
+    (place.nextElementSibling && place.nextElementSibling.matches(".inplace") ? place.nextElementSibling : this.element).focus({ preventScroll: true });
   }
   // The next or the last finding in place, unfolded already since changes and findings are never folded.
   findingFrom(step) {

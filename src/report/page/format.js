@@ -5,7 +5,7 @@ function digits(value, significant) {
   if (!Number.isFinite(value)) return value > 0 ? "∞" : value < 0 ? "−∞" : "?";
   const magnitude = Math.abs(value);
   if (magnitude !== 0 && (magnitude >= 1e6 || magnitude < 1e-3)) return value.toExponential(significant - 1).replace("e+", "e");
-  const before = magnitude < 1 ? 1 : Math.floor(Math.log10(magnitude)) + 1;
+  const before = magnitude === 0 ? significant : Math.floor(Math.log10(magnitude)) + 1;
   return value.toFixed(Math.max(0, significant - before)).replace("-", "−");
 }
 
@@ -24,6 +24,9 @@ function timesSpan(low, high) {
 function share(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const percent = value * 100;
+  // Never rounded to all or none.
+  if (percent > 99.9 && percent < 100) return "> 99.9 %";
+  if (percent > 0 && percent < 0.1) return "< 0.1 %";
   return (percent === 0 || percent === 100 || (percent >= 9.95 && percent <= 99) ? percent.toFixed(0) : percent.toFixed(1)) + " %";
 }
 function shareSpan(low, high) {
@@ -41,7 +44,7 @@ function nanoseconds(value) {
 }
 const microseconds = (value) => nanoseconds(value * 1e3);
 const seconds = (value) => (value >= 5400 ? digits(value / 3600, 3) + " h" : nanoseconds(value * 1e9));
-const bytes = (value) => scaled(value, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"], [1, "B"]]);
+const bytes = (value) => (value < 1000 ? Math.round(value) + " B" : scaled(value, [[1e12, "TB"], [1e9, "GB"], [1e6, "MB"], [1e3, "kB"]]));
 const rate = (gbs) => scaled(gbs * 1e9, [[1e12, "TB/s"], [1e9, "GB/s"], [1e6, "MB/s"], [1, "B/s"]]);
 const flops = (gflops) => scaled(gflops * 1e9, [[1e15, "PFLOP/s"], [1e12, "TFLOP/s"], [1e9, "GFLOP/s"], [1e6, "MFLOP/s"], [1, "FLOP/s"]]);
 

@@ -34,7 +34,7 @@ function tasksView(run) {
     { title: "level", kind: "n", sort: (item) => item.task.level, cell: (item) => count(item.task.level) },
     { title: "split", sort: (item) => item.task.split, cell: (item) => item.task.split || "–" },
     ...shown.map((arm, i) => ({ title: h("span", {}, run.arms[arm].name), sort: (item) => item.arms[i].right / (item.arms[i].samples.size || 1), cell: (item) => rightCell(item.arms[i], arm) })),
-    { title: "best", kind: "n", sort: (item) => (best(item) ? best(item).speed.value : null), cell: (item) => (best(item) ? [speedText(best(item).speed), " ", sourceTag(best(item).speed.source), h("small", {}, timesSpan(best(item).speed.low, best(item).speed.high))] : "–") },
+    { title: "best", kind: "n", sort: (item) => (best(item) ? best(item).speed.value : null), cell: (item) => (best(item) ? h("span", { class: "oneline" }, sourceTag(best(item).speed.source), " ", speedText(best(item).speed)) : "–") },
     { title: "tags", cell: (item) => item.task.tags.slice(0, 4).map((tag) => [h("span", { class: "tag" }, tag), " "]) },
   ];
   const suffix = chosen >= 0 ? "?arm=" + encodeURIComponent(run.arms[chosen].name) : "";

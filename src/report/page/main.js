@@ -20,6 +20,7 @@ const page = {
     addEventListener("afterprint", () => this.tables().forEach((table) => table.collapse()));
     history.scrollRestoration = "manual";
     await this.show(null);
+    performance.mark("ready");
   },
 
   tables() {
@@ -55,10 +56,11 @@ const page = {
       console.error(error);
     }
     if ((location.hash || "#/") !== hash) return; // somebody was faster
-    main.classList.toggle("wide", view === "attempt" || view === "attempts" || (!view && Boolean(run.alone)));
+    document.documentElement.classList.toggle("wide", view === "attempt" || view === "attempts" || (!view && Boolean(run.alone)));
     replace(main, content);
     main.setAttribute("aria-busy", "false");
     document.title = plain(title + " · ptxlab report");
+    document.querySelector(".trail").hidden = trail.length === 0;
     replace(document.getElementById("trail"), trail.map(([text, target]) => h("li", {}, target ? h("a", { href: target }, text) : h("span", { "aria-current": "page" }, text))));
     const chosen = !view ? "#/" : view === "task" ? "#/tasks" : view === "attempt" ? "#/attempts" : "#/" + view;
     for (const link of document.querySelectorAll("#views a")) link.getAttribute("href") === chosen ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");

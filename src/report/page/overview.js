@@ -47,7 +47,7 @@ function leaderboard(run) {
   const means = metrics.arms.flatMap((arm) => arm.speed.map((speed) => last(speed.best_of_k))).filter(Boolean);
   const range = speedRange(means.flatMap((figure) => [figure.low, figure.value, Math.min(figure.high, figure.value * 3)]));
   const columns = [
-    { title: "arm", sort: (arm) => run.arms[arm.arm].name, cell: (arm) => h("span", { class: "stackless" }, armName(run, arm.arm), h("small", {}, armWords(run, arm))) },
+    { title: "arm", sort: (arm) => run.arms[arm.arm].name, cell: (arm) => [armName(run, arm.arm), h("small", {}, armWords(run, arm))] },
     { title: "right, pass@1", kind: "", help: "share of samples found right by all gates that ran", sort: (arm) => (at(arm.right, 1) || {}).value, cell: (arm) => shareCell(at(arm.right, 1), arm.arm) },
   ];
   if (k > 1) columns.push({ title: `right, pass@${k}`, help: `chance that one of ${k} samples is right (unbiased)`, sort: (arm) => (at(arm.right, k) || {}).value, cell: (arm) => shareCell(at(arm.right, k), arm.arm) });
@@ -64,7 +64,8 @@ function fastAt(speed, p, k) {
   return speed ? speed.fast.find((one) => one.p === p && one.k === k) : null;
 }
 function armWords(run, arm) {
-  const words = [run.arms[arm.arm].language === "cuda" ? "writes CUDA C" : "writes PTX", plural(arm.samples, "sample")];
+  const words = [plural(arm.samples, "sample")];
+  if (run.arms[arm.arm].language === "cuda") words.unshift("writes CUDA C");
   if (arm.missing) words.push(`${count(arm.missing)} missing`);
   return words.join(" · ");
 }
@@ -93,7 +94,7 @@ function headline(run) {
   if (run.tasks.length > 1) tile("tasks solved", `${count(solved)} of ${count(run.tasks.length)}`, "by any arm, in any sample");
   const spent = run.metrics.arms.reduce((sum, arm) => sum + arm.cost.asked + arm.cost.answered, 0);
   const clock = run.metrics.arms.reduce((sum, arm) => sum + arm.cost.ask_seconds + arm.cost.judge_seconds, 0);
-  tile("work", seconds(clock), spent ? `asking and judging · ${short(spent)} tokens` : "asking and judging, all threads together");
+  if (clock > 0) tile("work", seconds(clock), spent ? `asking and judging · ${short(spent)} tokens` : "asking and judging, all threads together");
   return h("div", { class: "tiles" }, tiles);
 }
 
@@ -172,9 +173,9 @@ function ranking(run) {
     label: "Attempts", items: rows.slice(0, 200), order: 0, columns: [
       { title: "candidate", cell: (row) => [run.text("name", row) || "no candidate", h("small", {}, ellipsis(run.text("idea", row), 90))] },
       { title: "outcome", sort: (row) => run.outcome(row), cell: (row) => outcomeBadge(run.outcome(row)) },
-      { title: "times as fast", sort: (row) => (run.speed(row) || {}).value, cell: (row) => { const speed = run.speed(row); return speed ? [h("span", { class: "big" + (speed.source === "estimated" ? " estimate" : "") }, times(speed.value)), " ", sourceTag(speed.source), speedBar(speed, speed.source, range, run.rows.arm[row]), h("small", {}, timesSpan(speed.low, speed.high))] : "–"; } },
+      { title: "times as fast", sort: (row) => (run.speed(row) || {}).value, cell: (row) => { const speed = run.speed(row); return speed ? [h("span", { class: "oneline" }, h("span", { class: "big" + (speed.source === "estimated" ? " estimate" : "") }, times(speed.value)), " ", sourceTag(speed.source)), speedBar(speed, speed.source, range, run.rows.arm[row]), h("small", {}, timesSpan(speed.low, speed.high))] : "–"; } },
       { title: "registers", kind: "n", sort: (row) => run.rows.registers[row] || null, cell: (row) => (run.rows.registers[row] ? count(run.rows.registers[row]) : "–") },
       { title: "by", sort: (row) => run.arms[run.rows.arm[row]].name, cell: (row) => armName(run, run.rows.arm[row]) },
-      { title: "why", cell: (row) => ellipsis(run.text("reason", row), 120) },
+      { title: "what was found", cell: (row) => ellipsis(run.text("reason", row), 160) },
     ], open: (row) => "#/attempt/" + run.key(row) }));
 }

@@ -1,0 +1,125 @@
+// ptxlab report [RUN]: a run's tables in the terminal, its figures as JSON, and the whole of it as one HTML page.
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "archive/archive.h"
+#include "base/file.h"
+#include "cli/archive_option.h"
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/page_facts.h"
+#include "record/json.h"
+#include "record/text.h"
+#include "report/attempt_run.h"
+#include "report/metrics.h"
+#include "report/page.h"
+#include "report/run_text.h"
+
+namespace ptxlab::cli {
+namespace {
+
+constexpr std::string_view kExample =
+    "ptxlab report\n"
+    "ptxlab report 20261129T171500 --html report.html\n"
+    "ptxlab report --attempt 12 --html attempt.html\n"
+    "ptxlab report last --json";
+
+struct Wanted {
+  std::string run = "last", attempt, html, archive, ceilings;
+  bool json = false;
+};
+
+size_t terminal_width() {
+  winsize size{};
+  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
+std::string size_text(size_t bytes) {
+  return bytes < 1'000'000 ? fmt::format("{} kB", (bytes + 999) / 1000) : fmt::format("{:.1f} MB", bytes / 1e6);
+}
+
+// Everything that the three ways of telling share.
+struct Told {
+  report::RunData run;
+  report::RunMetrics metrics;
+  std::optional<record::Attempt> attempt;  // alone
+};
+
+int write_page(archive::Archive& archive, const Told& told, const Wanted& wanted) {
+  auto facts = PageFacts::read(told.run.target, wanted.ceilings);
+  if (!facts) return refuse(facts.findings());
+  report::PageInput input{
+      .run = told.run,
+      .metrics = told.metrics,
+      .attempt = [&](int64_t id) { return archive.attempt(id); },
+      .task = [&](const report::TaskInfo& task) { return facts->task(task); },
+      .work = [&](const report::TaskInfo& task, const std::string& size) { return facts->work(task, size); },
+      .ceilings = facts->ceilings(),
+      .alone = told.attempt.has_value(),
+      .made = std::chrono::system_clock::now()};
+  auto page = report::make_page(input);
+  if (!page) return refuse(page.findings(), kExitInfrastructure);
+  if (auto failed = base::write_file(wanted.html, *page); !failed.empty()) return refuse(failed, kExitInfrastructure);
+  size_t attempts = 0;
+  for (const auto& sample : told.run.samples) attempts += sample.turns.size();
+  if (!wanted.json)
+    print(fmt::format("wrote {}: {} attempt{}, {}\n", wanted.html, attempts, attempts == 1 ? "" : "s",
+                      size_text(page->size())));
+  return kExitDone;
+}
+
+int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
+  if (wanted.json) {
+    print_json(told.attempt ? record::to_json(*told.attempt) : report::to_json(told.run, told.metrics));
+  } else if (wanted.html.empty() && told.attempt) {
+    const auto& candidate = told.attempt->candidate;
+    print(record::text(told.attempt->verdict, {.sources = {{"candidate.ptx", candidate.ptx},
+                                                           {"candidate.plan.toml", candidate.plan.value_or("")},
+                                                           {"answer.md", candidate.answer}},
+                                               .name = candidate.name,
+                                               .color = colour_on_stdout()}));
+  } else if (wanted.html.empty()) {
+    print(report::run_text(told.run, told.metrics, terminal_width()));
+  }
+  return wanted.html.empty() ? kExitDone : write_page(archive, told, wanted);
+}
+
+}  // namespace
+
+int report(Words words) {
+  Wanted wanted;
+  Options options("report",
+                  "Shows a run: tables here, or one HTML page that needs nothing but itself, with every attempt in it.",
+                  kExample);
+  options.optional_argument("RUN", wanted.run, "the run's id or its beginning; the last one without it");
+  options.value("--attempt", "N", wanted.attempt, "one attempt alone instead of a run");
+  options.value("--html", "FILE", wanted.html, "write the page there");
+  options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
+  options.value("--ceilings", "FILE", wanted.ceilings,
+                "what 'ptxlab doctor --gpu --json' printed: ceilings that were measured, for the roofline");
+  options.flag("--json", wanted.json, "Print one JSON object (ptxlab.bench/1; of an attempt ptxlab.attempt/1)");
+  if (auto code = options.parse(words)) return *code;
+  auto archive = open_existing_archive(wanted.archive);
+  if (!archive) return refuse_archive(archive.findings());
+  Told told;
+  if (!wanted.attempt.empty()) {
+    auto attempt = attempt_named(**archive, wanted.attempt);
+    if (!attempt) return refuse_archive(attempt.findings());
+    told.run = report::run_of(*attempt, PTXLAB_VERSION);
+    told.attempt = std::move(*attempt);
+  } else {
+    auto run = report::read_run(**archive, wanted.run);
+    if (!run) return refuse_archive(run.findings());
+    told.run = std::move(*run);
+  }
+  told.metrics = report::compute(told.run);
+  return tell(**archive, told, wanted);
+}
+
+}  // namespace ptxlab::cli

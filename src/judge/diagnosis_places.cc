@@ -1,0 +1,283 @@
+// Which elements are wrong: the last few of each row, whole blocks, every second one, halves of elements.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "judge/diagnosis.h"
+
+namespace ptxlab::judge {
+namespace {
+
+// Only cases with special values are wrong, though the same sizes with ordinary ones are among the right.
+std::optional<Diagnosis> only_special(const std::vector<WrongCase>& cases) {
+  std::map<std::string, size_t> kinds;
+  size_t ordinary_right = 0;
+  for (const auto& one : cases) {
+    const auto& special = one.prepared->data.what.special;
+    if (one.right) {
+      ordinary_right += special.empty();
+    } else if (special.empty()) {
+      return std::nullopt;
+    } else {
+      ++kinds[special];
+    }
+  }
+  if (ordinary_right == 0) return std::nullopt;
+  std::string list;
+  for (const auto& [kind, count] : kinds) list += fmt::format("{}{} ({})", list.empty() ? "" : ", ", kind, count);
+  return Diagnosis{
+      Pattern::special,
+      fmt::format("all {} cases with ordinary values are right, wrong are cases with: {}", ordinary_right, list)};
+}
+
+// An output seen as rows x columns, cut behind one of its dimensions.
+struct Table {
+  const WrongCase* of = nullptr;
+  const WrongOutput* output = nullptr;
+  size_t rows = 1, columns = 1;
+  bool bad(size_t r, size_t c) const { return output->is_bad(r * columns + c); }
+};
+
+// What is bad, as the last `rows` rows and the last `columns` columns of the table and nothing else.
+struct Edge {
+  size_t rows = 0, columns = 0;
+};
+
+bool is_edge(const Table& t, const Edge& edge) {
+  for (size_t r = 0; r < t.rows; ++r) {
+    for (size_t c = 0; c < t.columns; ++c) {
+      const bool inside = r < t.rows - edge.rows && c < t.columns - edge.columns;
+      if (t.output->state[r * t.columns + c] != ElementState::not_counted && t.bad(r, c) == inside) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Edge> edge_of(const Table& t) {
+  Edge edge;
+  auto row_bad = [&](size_t r) {
+    for (size_t c = 0; c < t.columns; ++c)
+      if (!t.bad(r, c)) return false;
+    return true;
+  };
+  while (edge.rows < t.rows && row_bad(t.rows - 1 - edge.rows)) ++edge.rows;
+  auto column_bad = [&](size_t c) {
+    for (size_t r = 0; r + edge.rows < t.rows; ++r)
+      if (!t.bad(r, c)) return false;
+    return true;
+  };
+  if (edge.rows < t.rows)
+    while (edge.columns < t.columns && column_bad(t.columns - 1 - edge.columns)) ++edge.columns;
+  return is_edge(t, edge) ? std::optional(edge) : std::nullopt;
+}
+
+// How much of each of several lengths is missing at the end.
+struct Missing {
+  size_t length = 0, missing = 0;
+  std::string label;
+};
+
+// The smallest k with missing = length mod k everywhere; 0: there is none. A length below k may be right where something else
+// takes care of it.
+size_t modulus(const std::vector<Missing>& all) {
+  for (size_t k : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const Missing& m) { return m.missing == m.length % k; });
+    // Where everything is wrong a large enough k always fits: some length has to try it.
+    const bool tried = std::any_of(all.begin(), all.end(), [&](const Missing& m) { return m.length >= k; });
+    if (fits && tried) return k;
+  }
+  return 0;
+}
+
+std::string examples(const std::vector<Missing>& all) {
+  std::string text;
+  size_t shown = 0;
+  for (const auto& one : all) {
+    if (one.missing == 0 || shown == 4) continue;
+    text += fmt::format("{}the last {} of {}", text.empty() ? "" : ", ", one.missing, one.length);
+    ++shown;
+  }
+  return text;
+}
+
+std::optional<Diagnosis> name_missing(const std::vector<Missing>& all, std::string_view along) {
+  const auto wrong =
+      static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& m) { return m.missing; }));
+  if (wrong == 0) return std::nullopt;
+  const bool one_each = std::all_of(all.begin(), all.end(), [](const auto& m) { return m.missing <= 1; });
+  const bool even_too =
+      std::any_of(all.begin(), all.end(), [](const auto& m) { return m.length % 4 == 0 && m.missing; });
+  if (one_each && even_too)
+    return Diagnosis{Pattern::off_by_one,
+                     fmt::format("in all {} cases just the last {} is wrong: {}", wrong, along, examples(all))};
+  const bool halves = std::all_of(all.begin(), all.end(), [](const auto& m) {
+    return m.length < 4 || (m.missing >= m.length / 2 && m.missing <= (m.length + 1) / 2);
+  });
+  if (halves && std::any_of(all.begin(), all.end(), [](const auto& m) { return m.length >= 4; }))
+    return Diagnosis{Pattern::grid,
+                     fmt::format("in each case the second half of the {}s is wrong: {}", along, examples(all))};
+  const size_t k = modulus(all);
+  if (k == 0) return std::nullopt;
+  const auto right = all.size() - wrong;
+  auto evidence = fmt::format("wrong are just the last {}s beyond a multiple of {}: {}", along, k, examples(all));
+  if (right)
+    evidence += fmt::format("; the {} cases whose number of {}s is a multiple of {} are right", right, along, k);
+  return Diagnosis{k <= 16 ? Pattern::tail : Pattern::grid, evidence};
+}
+
+// Every way to cut an output's shape in two.
+std::vector<size_t> columns_of(const std::vector<int64_t>& shape) {
+  std::vector<size_t> columns;
+  size_t product = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    product *= static_cast<size_t>(shape[d]);
+    columns.push_back(product);
+  }
+  return columns;
+}
+
+// Rows or columns at the end, in every wrong case.
+std::optional<Diagnosis> edges(const std::vector<WrongCase>& cases, size_t output, size_t cut) {
+  std::vector<Missing> rows, columns;
+  bool any_row = false, any_column = false;
+  for (const auto& one : cases) {
+    if (output >= one.outputs.size()) return std::nullopt;
+    const auto& out = one.outputs[output];
+    const auto cuts = columns_of(out.shape);
+    if (cut >= cuts.size() || cuts[cut] == 0 || out.by_budget) return std::nullopt;
+    Table table{&one, &out, out.state.size() / cuts[cut], cuts[cut]};
+    const auto edge = edge_of(table);
+    if (!edge) return std::nullopt;
+    any_row = any_row || edge->rows;
+    any_column = any_column || edge->columns;
+    rows.push_back({table.rows, edge->rows, one.label()});
+    // Where every row is bad, nothing is known of the columns.
+    if (edge->rows < table.rows) columns.push_back({table.columns, edge->columns, one.label()});
+  }
+  if (any_column)
+    if (auto found = name_missing(columns, "element")) return found;
+  return any_row
+             ? name_missing(rows, cut + 1 == columns_of(cases.front().outputs[output].shape).size() ? "element" : "row")
+             : std::nullopt;
+}
+
+// Good and bad by turns, in groups of one size.
+std::optional<Diagnosis> periodic(const std::vector<WrongCase>& cases, size_t output) {
+  for (size_t k : {2, 4, 8}) {
+    std::vector<size_t> bad(k, 0), all(k, 0);
+    size_t looked_at = 0;
+    for (const auto& one : cases) {
+      if (one.right || output >= one.outputs.size()) continue;
+      const auto& out = one.outputs[output];
+      if (out.state.size() < 2 * k) continue;
+      ++looked_at;
+      for (size_t i = 0; i < out.state.size(); ++i) {
+        if (out.state[i] == ElementState::not_counted) continue;
+        ++all[i % k];
+        bad[i % k] += out.is_bad(i);
+      }
+    }
+    if (looked_at == 0) continue;
+    size_t good_classes = 0, bad_classes = 0;
+    for (size_t r = 0; r < k; ++r) {
+      good_classes += bad[r] * 20 <= all[r];
+      bad_classes += bad[r] * 10 >= all[r] * 9;
+    }
+    if (good_classes + bad_classes != k || bad_classes == 0 || good_classes == 0) continue;
+    return Diagnosis{Pattern::width,
+                     fmt::format("of every {} neighbouring elements {} {} right and {} wrong, all along", k,
+                                 good_classes, good_classes == 1 ? "is" : "are", bad_classes)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnosis> halves_of_elements(const std::vector<WrongCase>& cases, size_t output) {
+  size_t half = 0, bad = 0;
+  for (const auto& one : cases) {
+    if (output >= one.outputs.size()) continue;
+    half += one.outputs[output].half_written;
+    bad += one.outputs[output].bad();
+  }
+  if (half == 0 || half * 10 < bad * 9) return std::nullopt;
+  return Diagnosis{Pattern::width, fmt::format("of {} elements only some of the bytes were ever written", half)};
+}
+
+// Long runs of good and bad by turns, all of one length: every second CTA.
+std::optional<Diagnosis> blocks(const std::vector<WrongCase>& cases, size_t output) {
+  for (const auto& one : cases) {
+    if (one.right || output >= one.outputs.size()) continue;
+    const auto& out = one.outputs[output];
+    std::set<size_t> lengths;
+    size_t start = 0, runs = 0;
+    for (size_t i = 1; i < out.state.size(); ++i) {
+      if (out.is_bad(i) == out.is_bad(start)) continue;
+      lengths.insert(i - start);
+      start = i;
+      ++runs;
+    }
+    if (runs < 3 || lengths.size() != 1 || *lengths.begin() < 16) continue;
+    return Diagnosis{Pattern::grid, fmt::format("{}: {} elements right and {} wrong by turns", one.label(),
+                                                *lengths.begin(), *lengths.begin())};
+  }
+  return std::nullopt;
+}
+
+std::optional<Diagnosis> first_only(const std::vector<WrongCase>& cases, size_t output, size_t cut) {
+  size_t wrong = 0;
+  for (const auto& one : cases) {
+    if (output >= one.outputs.size()) return std::nullopt;
+    const auto& out = one.outputs[output];
+    const auto cuts = columns_of(out.shape);
+    if (cut >= cuts.size() || out.by_budget) return std::nullopt;
+    if (out.bad() == 0) continue;
+    for (size_t i = 0; i < out.state.size(); ++i)
+      if (out.state[i] != ElementState::not_counted && out.is_bad(i) != (i % cuts[cut] == 0)) return std::nullopt;
+    wrong += out.state.size() > 2;
+  }
+  if (wrong < 2) return std::nullopt;
+  return Diagnosis{Pattern::off_by_one,
+                   fmt::format("in all {} cases just the first element of each row is wrong", wrong)};
+}
+
+std::optional<Diagnosis> never_written(const std::vector<WrongCase>& cases, size_t output) {
+  size_t unwritten = 0, bad = 0, counted = 0;
+  for (const auto& one : cases) {
+    if (output >= one.outputs.size() || one.right) continue;
+    unwritten += one.outputs[output].unwritten;
+    bad += one.outputs[output].bad();
+    counted += one.outputs[output].counted;
+  }
+  if (unwritten == 0 || unwritten * 10 < bad * 9) return std::nullopt;
+  return Diagnosis{Pattern::unwritten, fmt::format("{} of {} elements of '{}' were never written, in no regular places",
+                                                   unwritten, counted, cases.front().outputs[output].name)};
+}
+
+}  // namespace
+
+std::optional<Diagnosis> diagnose_places(const std::vector<WrongCase>& cases) {
+  if (cases.empty()) return std::nullopt;
+  if (auto found = only_special(cases)) return found;
+  for (size_t output = 0; output < cases.front().outputs.size(); ++output) {
+    const size_t bad = [&] {
+      size_t sum = 0;
+      for (const auto& one : cases)
+        if (output < one.outputs.size()) sum += one.outputs[output].bad();
+      return sum;
+    }();
+    if (bad == 0) continue;
+    if (auto found = halves_of_elements(cases, output)) return found;
+    const size_t cuts = cases.front().outputs[output].shape.size();
+    for (size_t cut = 0; cut < cuts; ++cut)
+      if (auto found = edges(cases, output, cut)) return found;
+    for (size_t cut = 0; cut < cuts; ++cut)
+      if (auto found = first_only(cases, output, cut)) return found;
+    if (auto found = periodic(cases, output)) return found;
+    if (auto found = blocks(cases, output)) return found;
+    if (auto found = never_written(cases, output)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace ptxlab::judge

@@ -1,0 +1,38 @@
+// The outputs of one case as a diagnosis looks at them: element by element what came, what was to come, and what is wrong with it.
+#pragma once
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "judge/answers.h"
+#include "judge/emulate.h"
+
+namespace ptxlab::judge {
+
+enum class ElementState : uint8_t { not_counted, right, wrong, unwritten, half_written };
+
+struct WrongOutput {
+  std::string name;  // of its view
+  isa::Type type = isa::Type::none;
+  size_t buffer = 0;
+  std::vector<int64_t> shape;
+  std::vector<double> got, want, magnitude;  // by element; magnitude: what its rounding errors are relative to
+  std::vector<ElementState> state;
+  size_t counted = 0, wrong = 0, unwritten = 0, half_written = 0;
+  bool by_budget = false;  // every element is within its bound, their errors together are not
+  double rms = 0;          // of error / magnitude, of the finite elements
+  size_t bad() const { return wrong + unwritten + half_written; }
+  bool is_bad(size_t i) const { return state[i] > ElementState::right; }
+};
+
+// A case that ran to its end.
+struct WrongCase {
+  const PreparedCase* prepared = nullptr;
+  std::vector<WrongOutput> outputs;
+  bool right = true;
+  std::string label() const { return prepared->data.what.label(); }
+};
+
+WrongCase look_at(const task::Task& task, const PreparedCase& prepared, const CaseRun& run);
+
+}  // namespace ptxlab::judge

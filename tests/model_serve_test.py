@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""A real model in the loop: `ptxlab model serve` with SmolLM2, asked by `ptxlab optimize` in two dialects."""
+import json
+import os
+import pathlib
+import select
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+PROGRAM = os.environ.get("PTXLAB_PROGRAM", ROOT / "build/release/src/cli/ptxlab")
+STAMP = ROOT / ".private/model/wheels.stamp"
+
+
+def serve(*options):
+    """The server's process, once it says that it answers, and the two lines that it says."""
+    process = subprocess.Popen([PROGRAM, "model", "serve", "--port", "0", "--threads", "1", *options],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    ready, _, _ = select.select([process.stdout], [], [], 60)
+    lines = [process.stdout.readline().strip(), process.stdout.readline().strip()] if ready else []
+    return process, lines
+
+
+class Refusals(unittest.TestCase):
+    def refused(self, *options, environment=None):
+        run = subprocess.run([PROGRAM, "model", "serve", *options], capture_output=True, text=True, timeout=60,
+                             stdin=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+        return run.returncode, run.stderr
+
+    def test_what_is_no_model_is_said(self):
+        with tempfile.TemporaryDirectory() as folder:
+            broken = pathlib.Path(folder) / "broken.gguf"
+            broken.write_bytes(b"no model at all")
+            code, said = self.refused("--model", str(broken))
+            self.assertEqual((code, "LLM0051" in said), (2, True), said)
+            code, said = self.refused("--model", "missing.gguf")
+            self.assertEqual((code, "LLM0051" in said), (2, True), said)
+            code, said = self.refused("--port", "70000")
+            self.assertEqual((code, "CLI0055" in said), (2, True), said)
+
+    def test_nothing_is_fetched_without_a_yes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            # A project of its own, where nothing has been fetched yet.
+            for name in ("tools", "tasks", "prompts", "models"):
+                (pathlib.Path(folder) / name).symlink_to(ROOT / name)
+            code, said = self.refused(environment={"PTXLAB_ROOT": folder, "PTXLAB_YES": ""})
+            self.assertEqual(code, 2, said)
+            self.assertIn("LLM0050", said)
+
+
+@unittest.skipUnless(STAMP.exists() or os.environ.get("CI"), "the model is not there: tools/setup --model could not fetch it")
+class RealModel(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.server, cls.lines = serve()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.send_signal(signal.SIGTERM)
+        cls.server.wait(timeout=20)
+        cls.server.stdout.close()
+        cls.server.stderr.close()
+
+    def test_says_how_it_is_asked(self):
+        self.assertEqual(len(self.lines), 2, self.server.stderr.read() if self.server.poll() is not None else "")
+        self.assertRegex(self.lines[0], r"^smollm2 answers at http://127\.0\.0\.1:\d+/v1")
+        self.assertRegex(self.lines[1], r"^ptxlab optimize kernel\.cu --proposer openai:smollm2@http://127\.0\.0\.1:")
+
+    def optimize(self, dialect, folder, settings):
+        address = self.lines[0].split()[3]
+        add = ROOT / "tests/model/add"
+        command = [PROGRAM, "optimize", add / "add.ptx", "--proposer", f"{dialect}:smollm2@{address}", "--candidates",
+                   "1", "--turns", "1", "--model-settings", settings, "--archive", f"{folder}/a.db", "--record",
+                   f"{folder}/kept", "--json"]
+        run = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        return json.loads(run.stdout)
+
+    def test_takes_part_in_an_optimize(self):
+        for dialect in ("openai", "anthropic"):
+            with self.subTest(dialect), tempfile.TemporaryDirectory() as folder:
+                result = self.optimize(dialect, folder, "answer_tokens=24,temperature=0.2,timeout=280")
+                self.assertEqual(len(result["attempts"]), 1)
+                self.assertTrue(result["original_kept"])
+                attempt = result["attempts"][0]
+                # What it says in 24 tokens is no kernel, and is judged and told as what it is.
+                self.assertEqual(attempt["verdict"]["outcome"], "malformed")
+                codes = [finding["code"] for gate in attempt["verdict"]["gates"] for finding in gate["findings"]]
+                self.assertTrue(codes and all(code.startswith("LLM00") for code in codes), codes)
+                usage = result["usage"][0]
+                self.assertEqual(usage["proposer"], f"{dialect}:smollm2")
+                self.assertGreater(usage["tokens_asked"], 1000)
+                self.assertTrue(0 < usage["tokens_answered"] <= 24, usage)
+                self.assertFalse(usage["estimated"])
+                self.assertIsNone(usage["dollars"])
+                kept = json.loads(next(pathlib.Path(folder, "kept").iterdir()).read_text())
+                self.assertEqual(len(kept["exchanges"]), 1)
+                self.assertEqual(kept["exchanges"][0]["usage"]["tokens_answered"], usage["tokens_answered"])
+
+    def test_a_question_too_long_for_it_is_said(self):
+        server, lines = serve("--context", "512", "--parallel", "1")
+        try:
+            address = lines[0].split()[3]
+            run = subprocess.run([PROGRAM, "optimize", ROOT / "tests/model/add/add.ptx", "--proposer",
+                                  f"openai:smollm2@{address}", "--candidates", "1", "--turns", "1", "--archive",
+                                  tempfile.mkdtemp() + "/a.db", "--json"],
+                                 capture_output=True, text=True, timeout=120)
+            self.assertEqual(run.returncode, 3, run.stdout + run.stderr)
+            findings = json.loads(run.stdout)["findings"]
+            self.assertEqual(findings[0]["code"], "LLM0017", findings)
+        finally:
+            server.send_signal(signal.SIGTERM)
+            server.wait(timeout=20)
+            server.stdout.close()
+            server.stderr.close()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=0)
