@@ -22,6 +22,7 @@
 #include "judge/sass_check.h"
 #include "judge/time_gate.h"
 #include "judge/unchecked.h"
+#include "judge/weak_baseline.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -126,6 +127,7 @@ class Judgement {
     }
     plan_ = std::move(*plan);
     append(gate(GateName::check).findings, likeness(module_, baseline.module, known));
+    append(gate(GateName::check).findings, idle_baseline(task_, baseline, target_));
     return obeys(check_policy(module_, task_, target_,
                               std::max(initialised_bytes(baseline.module), constant_bytes(baseline.module))));
   }

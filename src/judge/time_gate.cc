@@ -11,6 +11,7 @@
 #include "judge/floor.h"
 #include "judge/judge_finding.h"
 #include "judge/timed_outputs.h"
+#include "judge/weak_baseline.h"
 #include "record/timing_text.h"
 #include "stats/summary.h"
 #include "task/view.h"
@@ -477,6 +478,8 @@ class Gate {
     Floor floor = floor_of(task_, input.data.what.sizes, input_.runner.hello(), input_.module);
     timed.bytes = floor.bytes, timed.flops = floor.flops, timed.floor_us = floor.us;
     timed.roofline_gbs = floor.roofline_gbs, timed.roofline_gflops = floor.gflops;
+    auto slow = slow_baseline(size_, timed.baseline_us, floor);
+    result_.findings.insert(result_.findings.end(), slow.begin(), slow.end());
     if (!(floor.us > 0 && timed.candidate_us > 0 && timed.candidate_us < floor.us)) return;
     timed.outcome = OutcomeName::unstable;
     timed.reason = fmt::format("{} is less than any kernel can need: {} ({:.3g} bytes, {:.3g} operations)",
