@@ -177,6 +177,7 @@ class Run {
     for (int turn = 1; turn <= lock_.spec.turns; ++turn) {
       if (stop_) return;
       Cell cell = cell_of(arm, task, sample, turn);
+      if (parts_.exists && !parts_.exists(cell)) return ended(turn);
       auto answer = known(cell, true);
       if (!answer && !(answer = ask_one(arm, task, cell, earlier))) return ended(turn);
       if (!answer->candidate) return none_came(cell, turn);
@@ -258,7 +259,7 @@ class Run {
     // Rules think on this machine, as judging does; a model elsewhere.
     Place place(arms_[arm]->learns ? arms_[arm]->asking : judging_);
     if (stop_ || !may_ask(arm)) return unanswered();
-    if (arms_[arm]->learns && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
+    if (arms_[arm]->learns && !parts_.exists && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
     auto start = Clock::now();
     auto proposal = call(arm, cell, brief, count);
     seconds = seconds_since(start);
@@ -294,7 +295,8 @@ class Run {
 
   // A question that the model cannot be asked is an answer of a kind: it would be none the next time too.
   static bool overflow(const base::Findings& findings) {
-    return std::any_of(findings.begin(), findings.end(), [](const auto& finding) { return finding.code == "LLM0005"; });
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const auto& finding) { return finding.code == "LLM0005" || finding.code == "LLM0017"; });
   }
 
   std::nullopt_t unanswered() {
