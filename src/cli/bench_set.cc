@@ -19,12 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-// A folder of templates by its name under prompts/, or as found from the spec.
+// A folder of templates as found from the spec; else the project's own.
 fs::path prompt_of(const loop::Spec& spec, const loop::ArmSpec& arm) {
-  if (arm.prompt.empty()) return root() / "prompts" / (arm.language == record::Language::cuda ? "cuda" : "optimize");
-  std::error_code ignored;
-  bool named = arm.prompt.find('/') == std::string::npos && fs::is_directory(root() / "prompts" / arm.prompt, ignored);
-  return named ? root() / "prompts" / arm.prompt : fs::path(spec.file).parent_path() / arm.prompt;
+  return arm.prompt.empty() ? root() / "prompts" : fs::path(spec.file).parent_path() / arm.prompt;
 }
 
 std::string gxx_version() {
@@ -108,6 +105,7 @@ ProposerParts BenchSet::proposer_parts(const loop::Spec& spec, const loop::ArmSp
   ProposerParts parts;
   parts.model_settings = arm.settings;
   parts.prompt = prompt_of(spec, arm).string();
+  parts.without = arm.without;
   return parts;
 }
 
@@ -164,7 +162,9 @@ base::Result<record::Brief> BenchSet::brief(const loop::Lock& lock, size_t task)
   const auto& locked = lock.tasks[task];
   auto baseline = judge_->baseline(locked.task, locked.target);
   if (!baseline) return baseline.findings();
-  return loop::make_brief(locked.task, **baseline, lock.spec.constraints, lock.spec.seed);
+  auto brief = loop::make_brief(locked.task, **baseline, lock.spec.constraints, lock.spec.seed);
+  loop::add_figures(brief, *judge_, options_of(lock, task));
+  return brief;
 }
 
 base::Result<loop::BenchParts> BenchSet::parts(const loop::Lock& lock) {

@@ -20,6 +20,8 @@ int check(Words words);
 int explain(Words words);
 int archive(Words words);
 int doctor(Words words);
+int bench(Words words);
+int compare(Words words);
 int optimize(Words words);
 int report(Words words);
 int repro(Words words);

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "llm/prompt.h"
 #include "llm/model.h"
 #include "llm/price.h"
+#include "llm/prompt.h"
 #include "record/proposer.h"
 
 namespace ptxlab::cli {

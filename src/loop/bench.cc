@@ -221,6 +221,16 @@ class Run {
     }
   }
 
+  // The first turn as the spec says; later ones mend what failed, or go on from what is right.
+  static record::Ask ask_after(const std::vector<record::Earlier>& earlier, record::Job first) {
+    record::Ask ask;
+    ask.job = first;
+    if (earlier.empty()) return ask;
+    ask.job = record::is_right(earlier.back().verdict.outcome) ? record::Job::reflect : record::Job::repair;
+    ask.about = earlier.size() - 1;
+    return ask;
+  }
+
   // --- asking ---------------------------------------------------------------------------------------------------------------
   std::optional<record::Brief> brief(size_t arm, size_t task, const Cell& cell,
                                      const std::vector<record::Earlier>& earlier) {
@@ -233,6 +243,7 @@ class Run {
     record::Brief made = **known.brief;
     made.language = lock_.spec.arms[arm].language;
     made.earlier = earlier;
+    if (arms_[arm]->learns) made.asks = {ask_after(earlier, lock_.spec.arms[arm].job)};
     // A model draws anew for each question; rules answer for the task.
     std::string purpose = arms_[arm]->learns ? fmt::format("{} {} {} {}", cell.arm, cell.task, cell.sample, cell.turn)
                                              : fmt::format("{} {}", cell.arm, cell.task);

@@ -148,10 +148,9 @@ base::Result<json> arm_json(const ArmSpec& arm, const Spec& spec, const LockPart
   if (arm.language == record::Language::cuda && arm.proposer == "rules")
     return base::error("BENCH0006", fmt::format("arm `{}`: rules rewrite PTX and cannot write CUDA C", arm.name), "",
                        arm.place);
-  json made = {{"proposer", arm.proposer},
-               {"language", record::name_of(arm.language)},
-               {"settings", arm.settings},
-               {"budget", arm.budget}};
+  json made = {{"proposer", arm.proposer},        {"language", record::name_of(arm.language)},
+               {"job", record::name_of(arm.job)}, {"without", arm.without},
+               {"settings", arm.settings},        {"budget", arm.budget}};
   const fs::path here = fs::path(spec.file).parent_path();
   if (auto folder = folder_of(arm)) {
     auto files = hashes_below(here / *folder);

@@ -168,6 +168,7 @@ std::vector<Retained> retained(const RunData& then, const RunData& now, const Me
 
 // "ptxlab.bench/1": run and metrics, small: no texts, a line a sample.
 nlohmann::json to_json(const RunData& run, const RunMetrics& metrics);
-nlohmann::json to_json(const Comparison& comparison);  // "ptxlab.compare/1"
+nlohmann::json to_json(const RunData& then, const std::vector<Retained>& retained);  // its member "retained"
+nlohmann::json to_json(const Comparison& comparison);                                // "ptxlab.compare/1"
 
 }  // namespace ptxlab::report
