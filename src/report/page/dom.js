@@ -84,6 +84,11 @@ function say(text) {
   replace(document.getElementById("said"), text);
 }
 
+// A name of several parts, which may be parted there and nowhere else: "norm/rmsnorm_bf16".
+function parted(name) {
+  return name.split(/(?<=[/_])/).flatMap((part, i) => (i ? [h("wbr", {}), part] : [part]));
+}
+
 // A box that is drawn for its width, and drawn anew when that changes.
 function drawn(draw) {
   const box = h("div", {});

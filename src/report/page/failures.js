@@ -18,7 +18,7 @@ function failureCard(run) {
     return treeItem("stage", stage.stage, stage.turns, most, all, null, children, stage.stage !== "right");
   }));
   tree.querySelector('[role="treeitem"]').tabIndex = 0;
-  return card("What went wrong", `All ${count(all)} turns, by the gate that ended them and the kind of failure; coloured by arm. Arrow keys open and walk the tree, Enter lists the attempts.`, "long", arms.length > 1 ? armLegend(run, arms.map((arm) => arm.arm)) : null, tree);
+  return card("How turns ended", `All ${count(all)} turns, by the gate that ended them and what came of them; coloured by arm. Arrow keys open and walk the tree, Enter lists the attempts.`, "long", arms.length > 1 ? armLegend(run, arms.map((arm) => arm.arm)) : null, tree);
 }
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 

@@ -30,7 +30,7 @@ function tasksView(run) {
   const shown = arms.slice(0, 6);
   const best = (item) => item.arms.map((one) => one.best).filter(Boolean).sort((a, b) => b.speed.value - a.speed.value)[0] || null;
   const columns = [
-    { title: "task", sort: (item) => item.task.name, cell: (item) => item.task.name },
+    { title: "task", sort: (item) => item.task.name, cell: (item) => parted(item.task.name) },
     { title: "level", kind: "n", sort: (item) => item.task.level, cell: (item) => count(item.task.level) },
     { title: "split", sort: (item) => item.task.split, cell: (item) => item.task.split || "–" },
     ...shown.map((arm, i) => ({ title: h("span", {}, run.arms[arm].name), sort: (item) => item.arms[i].right / (item.arms[i].samples.size || 1), cell: (item) => rightCell(item.arms[i], arm) })),

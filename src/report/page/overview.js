@@ -100,7 +100,8 @@ function headline(run) {
 
 // Parts of the run side by side: families, levels, splits, tags.
 function groups(run) {
-  const keys = [...new Set(run.metrics.arms.flatMap((arm) => arm.groups.map((group) => group.key)))];
+  const order = ["family", "level", "split", "tag", "fact"];
+  const keys = [...new Set(run.metrics.arms.flatMap((arm) => arm.groups.map((group) => group.key)))].sort((a, b) => order.indexOf(a) - order.indexOf(b));
   if (!keys.length) return null;
   const box = h("div", {});
   const buttons = keys.map((key) => h("button", { type: "button", "aria-pressed": "false", on: { click: () => choose(key) } }, key));
@@ -119,7 +120,7 @@ function groups(run) {
       })))))));
   }
   choose(keys[0]);
-  return card("Where it works", "Share of samples that are right (pass@1), by part of the task set.", "half", h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "Group by" }, buttons)), box);
+  return card("Where it works", "Share of samples that are right (pass@1), by part of the task set.", run.arms.length > 3 ? "long" : "half", h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "Group by" }, buttons)), box);
 }
 
 function claims(run) {
@@ -137,7 +138,7 @@ function costs(run) {
   const arms = run.metrics.arms.filter((arm) => arm.cost.requests || arm.cost.ask_seconds + arm.cost.judge_seconds > 0);
   if (!arms.length) return null;
   const span = (figure, format) => (figure ? [format(figure.value), h("small", {}, `${format(figure.low)} to ${format(figure.high)}`)] : "–");
-  return card("Cost", "Totals, and what one right sample took of them. Time is that of all threads together; a price that is not known is never guessed.", "half",
+  return card("Cost", "Totals, and what one right sample took of them. Time is that of all threads together; a price that is not known is never guessed.", run.arms.length > 3 ? "long" : "half",
     h("div", { class: "scroller" }, plainTable(["arm", "requests", "tokens asked", "answered", "of it reasoning", "spent", "a success", "time a success"], arms.map((arm) => {
       const c = arm.cost;
       return [armName(run, arm.arm), count(c.requests), short(c.asked) + (c.tokens_estimated ? " ≈" : ""), short(c.answered), short(c.reasoning), c.requests ? money(c.usd) : "–", span(c.usd_a_success, money), span(c.seconds_a_success, seconds)];

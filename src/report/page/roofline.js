@@ -8,7 +8,7 @@ function rooflineCard(run) {
   const drawnSources = [...new Set(roofline.points.map((point) => point.source))];
   const words = roofline.ceilings.map((one) => `${one.device}: ${rate(one.gbs)} and ${flops(one.gflops)}, ${one.measured ? "measured on it" : "from the sheet of hardware, not measured"}`);
   return card("Roofline", `Achieved operations against operations a byte, at each task's own least work. Ceilings: ${words.join("; ") || "not known"}. Each point is the best right answer of a task; the thin line leads from its baseline.`, "long",
-    sourceLegend(drawnSources), rooflineChart(run, roofline));
+    h("div", { class: "legends" }, armLegend(run, [...new Set(roofline.points.map((point) => run.rows.arm[point.row]))].sort((a, b) => a - b)), sourceLegend(drawnSources)), rooflineChart(run, roofline));
 }
 
 function rooflineChart(run, { ceilings, points }) {
@@ -30,10 +30,10 @@ function rooflineChart(run, { ceilings, points }) {
           s("text", { x: right - 4, y: y(one.gflops) - 7, "text-anchor": "end" }, `${one.device}: ${flops(one.gflops)}`),
           s("text", { x: x(Math.sqrt(x0 * knee)) - 6, y: y(one.gbs * Math.sqrt(x0 * knee)) - 8, "text-anchor": "end" }, rate(one.gbs)));
       }),
-      points.map((point) => s("a", { href: "#/attempt/" + run.key(point.row), class: armClass(run.rows.arm[point.row]), tabindex: -1 },
+      points.map((point) => s("g", { class: armClass(run.rows.arm[point.row]) }, s("a", { href: "#/attempt/" + run.key(point.row), tabindex: -1 },
         s("title", {}, plain(`${run.tasks[run.rows.task[point.row]].name} ${point.size}: ${flops(point.gflops)}, ${rate(point.gbs)}, ${share(point.of_roof)} of the ceiling, ${point.source}`)),
         point.baseline_gflops ? s("path", { class: "thin", d: `M${x(point.intensity)} ${y(point.baseline_gflops)}V${y(point.gflops)}` }) : null,
-        marker(run.rows.arm[point.row], x(point.intensity), y(point.gflops), 4.5, point.source)))];
+        marker(run.rows.arm[point.row], x(point.intensity), y(point.gflops), 4.5, point.source))))];
   }, plainTable(["task", "size", "arm", "source", "achieved", "", "of the ceiling"], [...points].sort((a, b) => b.of_roof - a.of_roof).map((point) =>
     [h("a", { href: "#/attempt/" + run.key(point.row) }, run.tasks[run.rows.task[point.row]].name), point.size, run.arms[run.rows.arm[point.row]].name, sourceTag(point.source), rate(point.gbs), flops(point.gflops), share(point.of_roof)]), ["", "", "", "", "n", "n", "n"]));
 }

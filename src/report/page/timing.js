@@ -19,7 +19,10 @@ function sizeFigure(size) {
 // Each epoch's ratio in order, the interval as a band, and the strip around 1 within which identical kernels lie.
 function epochChart(size) {
   const used = size.samples.filter((epoch) => epoch.speedup > 0);
-  const values = used.map((epoch) => epoch.speedup).concat(size.low, Math.min(size.high, size.speedup * 3), 1 + size.delta, 1 - size.delta);
+  const values = used.map((epoch) => epoch.speedup).concat(Math.max(size.low, size.speedup / 3), Math.min(size.high, size.speedup * 3));
+  // 1 and what surrounds it belong into the picture where the epochs would not shrink to a line for it.
+  const spread = Math.max(...values) - Math.min(...values) || 0.01;
+  if (Math.abs(size.speedup - 1) < 6 * spread) values.push(1 + size.delta, 1 - size.delta);
   const pad = (Math.max(...values) - Math.min(...values)) * 0.12 || 0.01;
   const [low, high] = [Math.min(...values) - pad, Math.max(...values) + pad];
   return figure(`Speed-up of each epoch at ${size.size}, measured: ${times(size.speedup)}, interval ${timesSpan(size.low, size.high)}`, (width) => {
@@ -30,7 +33,7 @@ function epochChart(size) {
     return [bottom + 40, yAxis(y, left, { ticks: 4, format: (value) => value.toFixed(high - low < 0.05 ? 3 : 2) + "×", grid: right - left, title: "times as fast" }),
       s("rect", { class: "band delta", x: left, width: right - left, y: clamp(1 + size.delta), height: Math.max(0, clamp(1 - size.delta) - clamp(1 + size.delta)) }),
       s("rect", { class: "band", x: left, width: right - left, y: clamp(size.high), height: Math.max(1, clamp(size.low) - clamp(size.high)) }),
-      s("path", { class: "unit", d: `M${left} ${clamp(1)}H${right}` }), s("g", { class: "arm-0" }, s("path", { class: "whisker", d: `M${left} ${y(size.speedup)}H${right}` }),
+      low < 1 && high > 1 ? s("path", { class: "unit", d: `M${left} ${y(1)}H${right}` }) : null, s("g", { class: "arm-0" }, s("path", { class: "whisker", d: `M${left} ${y(size.speedup)}H${right}` }),
         size.samples.map((epoch, i) => (epoch.speedup > 0 ? s("g", { class: epoch.counted ? null : "faint" }, s("title", {}, `epoch ${i + 1}: ${epoch.speedup.toFixed(4)}× (${microseconds(epoch.candidate_us)} against ${microseconds(epoch.baseline_us)})${epoch.counted ? "" : ", dropped"}`), s("circle", { class: epoch.counted ? "solid" : "hollow", cx: x(i + 1), cy: y(epoch.speedup), r: 4 })) : null))),
       xAxis(Object.assign((value) => x(value), { ticks: () => linear(1, size.samples.length, 0, 1).ticks(8).filter(Number.isInteger) }), bottom, { format: count, from: left, to: right, title: "epoch" })];
   }, plainTable(["epoch", "candidate", "baseline", "times as fast", ""], size.samples.map((epoch, i) => [count(i + 1), microseconds(epoch.candidate_us), microseconds(epoch.baseline_us), epoch.speedup ? epoch.speedup.toFixed(4) : "–", epoch.counted ? "" : "dropped"]), ["n", "n", "n", "n", ""]));
