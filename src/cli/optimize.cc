@@ -18,6 +18,7 @@
 #include "cli/output.h"
 #include "cli/proposers.h"
 #include "cli/ptxas_option.h"
+#include "cli/report_page.h"
 #include "cli/target_option.h"
 #include "judge/judge.h"
 #include "llm/key.h"
@@ -29,6 +30,7 @@
 #include "ptx/verifier.h"
 #include "record/json.h"
 #include "report/attempts.h"
+#include "report/run_data.h"
 #include "task/draft.h"
 #include "task/task.h"
 #include "toolchain/toolchain.h"
@@ -48,6 +50,7 @@ struct Wanted {
   std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
   std::vector<std::string> without;
+  std::string html;
   uint64_t candidates = 8, turns = 2, seed = 1;
   LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -84,6 +87,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--seed", "N", wanted.seed, "seed of inputs, schedules and search (1)");
   options.value("--record", "DIR", wanted.record, "keep what the proposers answered, for --proposer replay:DIR");
   options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
+  options.value("--html", "FILE", wanted.html, "write what came of it as one HTML page too (docs/report.md)");
   options.flag("--json", wanted.json, "Print one JSON object (ptxlab.optimize/1)");
   wanted.command = "ptxlab optimize";
   for (const auto& word : words) wanted.command += " " + word;
@@ -291,6 +295,18 @@ std::vector<fs::path> write_answer(const Call& call, loop::Optimised& result) {
   return written;
 }
 
+void write_html(archive::Archive& archive, const std::string& file, loop::Optimised& result,
+                std::vector<fs::path>& written) {
+  auto run = report::read_run(archive, result.run.id);
+  auto page = run ? write_page(archive, *run, file) : base::Result<WrittenPage>(run.findings());
+  if (page) {
+    written.emplace_back(file);
+  } else {
+    result.failed = true;
+    result.findings.insert(result.findings.end(), page.findings().begin(), page.findings().end());
+  }
+}
+
 }  // namespace
 
 int optimize(Words words) {
@@ -324,6 +340,7 @@ int optimize(Words words) {
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
   result.findings.insert(result.findings.begin(), call.said.begin(), call.said.end());
   auto written = write_answer(call, result);
+  if (!wanted.html.empty() && !result.run.id.empty()) write_html(**archive, wanted.html, result, written);
   if (wanted.json) {
     print_json(as_json(result, wanted, brief, written));
   } else {

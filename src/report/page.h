@@ -48,6 +48,7 @@ struct PageInput {
   std::function<std::optional<Work>(const TaskInfo& task, const std::string& size)> work = {};
   std::vector<Ceiling> ceilings = {};  // of the devices that estimates stand for, and measured ones
   bool alone = false;                  // one attempt: its page is all there is
+  bool archived = true;                // else the numbers of attempts say nothing to anybody
   std::chrono::system_clock::time_point made{};
 };
 

@@ -117,10 +117,10 @@ async function attemptView(run, key) {
   const [task, arm] = [run.tasks[run.rows.task[row]], run.rows.arm[row]];
   const keep = { code: null, nextMode: null };
   const verdict = detail.verdict;
-  const head = h("div", { class: "head" }, h("h1", { tabindex: -1 }, run.text("name", row) || (run.rows.id[row] ? "Attempt " + run.rows.id[row] : "No candidate")),
+  const head = h("div", { class: "head" }, h("h1", { tabindex: -1 }, run.text("name", row) || (verdict ? "Attempt " + run.key(row) : "No candidate")),
     h("p", { class: "lead" }, outcomeBadge(run.outcome(row)), " ", run.text("reason", row)), run.text("idea", row) ? h("p", { class: "lead" }, "Idea: " + run.text("idea", row)) : null,
     h("ul", { class: "facts" }, h("li", {}, h("a", { href: "#/task/" + encodeURIComponent(task.name) }, task.name)), h("li", {}, armName(run, arm)), h("li", {}, "sample ", h("b", {}, String(run.rows.sample[row])), ", turn ", h("b", {}, String(run.rows.turn[row]))),
-      verdict ? h("li", {}, "target ", h("b", {}, verdict.target || run.target)) : null, h("li", {}, instant(run.rows.at[row])), run.rows.id[row] ? h("li", {}, h("code", {}, `ptxlab repro ${run.rows.id[row]}`)) : null), siblings(run, row));
+      verdict ? h("li", {}, "target ", h("b", {}, verdict.target || run.target)) : null, h("li", {}, instant(run.rows.at[row])), run.rows.id[row] && run.archived ? h("li", {}, h("code", {}, `ptxlab repro ${run.rows.id[row]}`)) : null), siblings(run, row));
   if (!verdict) return [head, h("p", { class: "notice" }, "No candidate came of this turn, so there is nothing to judge."), textSection("answer", "Answer", "All that the model said.", detail.lines(detail.answer)), textSection("brief", "Brief", "All that the model was asked.", detail.lines(detail.prompt))];
   const sections = [
     findingsSection(detail, keep), detail.ptx >= 0 && detail.ids(detail.ptx).length ? ptxSection(detail, keep) : null, detail.plan >= 0 || detail.base_plan >= 0 ? planSection(detail) : null,

@@ -32,7 +32,7 @@ class Run {
   // What names a row in links: the archive's number, or its place where no candidate came.
   key(row) {
     const id = this.rows.id[row];
-    return id ? String(id) : "turn-" + (row + 1);
+    return id && this.archived ? String(id) : "turn-" + (row + 1);
   }
   text(column, row) {
     const index = this.rows[column][row];

@@ -24,6 +24,7 @@ function timesSpan(low, high) {
 function share(value) {
   if (value === null || value === undefined || !Number.isFinite(value)) return "–";
   const percent = value * 100;
+  if (percent >= 0.1 && percent < 0.995) return percent.toFixed(2) + " %";
   // Never rounded to all or none.
   if (percent > 99.9 && percent < 100) return "> 99.9 %";
   if (percent > 0 && percent < 0.1) return "< 0.1 %";

@@ -84,7 +84,7 @@ function attemptTable(run, rows, { task = true } = {}) {
   const { rows: columns } = run;
   const severalTurns = run.turns > 1 || columns.turn.some((turn) => turn > 1);
   const made = new VirtualTable({ label: "Attempts", rows, open: (row) => "#/attempt/" + run.key(row), least: task ? 1120 : 940, columns: [
-    { title: "attempt", track: "84px", kind: "n", sort: (row) => columns.id[row] || null, cell: (row) => h("a", { href: "#/attempt/" + run.key(row), tabindex: -1 }, columns.id[row] ? String(columns.id[row]) : "–") },
+    { title: "attempt", track: "84px", kind: "n", sort: (row) => columns.id[row] || null, cell: (row) => h("a", { href: "#/attempt/" + run.key(row), tabindex: -1 }, columns.id[row] && run.archived ? String(columns.id[row]) : "–") },
     ...(task ? [{ title: "task", track: "minmax(160px, 1.3fr)", sort: (row) => run.tasks[columns.task[row]].name, cell: (row) => run.tasks[columns.task[row]].name }] : []),
     { title: "arm", track: "minmax(130px, 1fr)", sort: (row) => run.arms[columns.arm[row]].name, cell: (row) => armName(run, columns.arm[row]) },
     { title: "sample", track: "62px", kind: "n", sort: (row) => columns.sample[row], cell: (row) => String(columns.sample[row]) },
@@ -138,7 +138,7 @@ function attemptsView(run) {
 
 // --- what the run was locked to --------------------------------------------------------------------------------------------
 function aboutView(run) {
-  const facts = [["run", run.id], ["command", h("code", {}, run.command)], ["made by", "ptxlab " + run.program], ["target", run.target], ["device", run.device ? `${run.device}, driver ${run.driver}` : "none"], ...run.toolchain, ["seed", run.seed], ["page made", instant(run.made)]];
+  const facts = [["run", run.id || "not in an archive"], ...(run.command ? [["command", h("code", {}, run.command)]] : []), ["made by", "ptxlab " + run.program], ["target", run.target], ["device", run.device ? `${run.device}, driver ${run.driver}` : "none"], ...run.toolchain, ["seed", run.seed], ["page made", instant(run.made)]];
   return [h("div", { class: "head" }, h("h1", { tabindex: -1 }, "How it was made")), h("div", { class: "grid" },
     card("Run", "", "half", h("div", { class: "scroller" }, plainTable(["", ""], facts.map(([name, value]) => [name, value])))),
     card("Arms", "", "half", h("div", { class: "scroller" }, plainTable(["arm", "proposer", "writes", "settings"], run.arms.map((arm, i) => [armName(run, i), arm.proposer, arm.language === "cuda" ? "CUDA C" : "PTX", arm.settings || "–"])))),

@@ -13,7 +13,7 @@ const page = {
     const tabs = [["#/", "Overview"], ...(run.tasks.length > 1 ? [["#/tasks", "Tasks"]] : []), ["#/attempts", "Attempts"], ["#/about", "How it was made"]];
     this.tabs = run.alone ? [["#/", "Attempt"], ["#/about", "How it was made"]] : tabs;
     replace(document.getElementById("views"), this.tabs.map(([target, name]) => h("li", {}, h("a", { href: target }, name))));
-    replace(document.getElementById("foot"), `ptxlab ${run.program} · run ${run.id} · page made ${instant(run.made)}. Everything is in this file; it asks nobody for anything.`);
+    replace(document.getElementById("foot"), `ptxlab ${run.program}${run.id ? " · run " + run.id : ""} · page made ${instant(run.made)}. Everything is in this file; it asks nobody for anything.`);
     startKeys(this);
     addEventListener("hashchange", (event) => this.show(new URL(event.oldURL).hash || "#/"));
     addEventListener("beforeprint", () => this.tables().forEach((table) => table.expand()));
@@ -49,7 +49,7 @@ const page = {
         content = await attemptView(run, name);
         const row = run.byKey.get(name);
         title = row === undefined ? "Not here" : `${run.text("name", row) || "attempt " + name} (${run.outcome(row)})`;
-        if (row !== undefined) trail = [overviewStep, ...(run.tasks.length > 1 ? [["Tasks", "#/tasks"]] : []), [run.tasks[run.rows.task[row]].name, "#/task/" + encodeURIComponent(run.tasks[run.rows.task[row]].name)], [run.rows.id[row] ? "attempt " + run.rows.id[row] : "sample " + run.rows.sample[row], null]];
+        if (row !== undefined) trail = [overviewStep, ...(run.tasks.length > 1 ? [["Tasks", "#/tasks"]] : []), [run.tasks[run.rows.task[row]].name, "#/task/" + encodeURIComponent(run.tasks[run.rows.task[row]].name)], [run.rows.id[row] && run.archived ? "attempt " + run.rows.id[row] : run.text("name", row) || "sample " + run.rows.sample[row], null]];
       } else content = missing("This page has no such view.");
     } catch (error) {
       content = h("div", { class: "notice", role: "alert" }, "This part of the page cannot be shown: " + error.message);

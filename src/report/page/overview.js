@@ -148,7 +148,7 @@ function costs(run) {
 function overview(run) {
   const { metrics } = run;
   const arms = metrics.arms.map((_, i) => i);
-  const parts = [runHead(run), notes(run), headline(run)];
+  const parts = [runHead(run), run.bench ? notes(run) : null, headline(run)];
   const cards = [];
   if (run.bench || run.tasks.length > 1) cards.push(leaderboard(run));
   else cards.push(ranking(run));
@@ -158,9 +158,10 @@ function overview(run) {
     cards.push(card("How fast, " + source, "The curve is fast_p: the share of tasks with a right answer that is at least p times as fast, of the best of all samples. Where it meets the left edge is the share of tasks solved.", "half", armLegend(run, with_), fastCurve(run, source, with_)));
     cards.push(card("Speed of each task, " + source, `The best right answer of each task${source === "estimated" ? "; estimated, so drawn hollow" : ""}. The upright line is the geometric mean of the best of k.`, "half", speedStrips(run, source, with_)));
   }
-  if (metrics.k > 1) cards.push(card("Right by samples", "pass@k, unbiased, with intervals.", "half", armLegend(run, arms), shareLines(run, "pass@k by k", "k samples", metrics.arms.map((arm) => ({ arm: arm.arm, points: arm.right.map((one) => ({ at: one.k, ...one })) })))));
+  if (run.bench && metrics.k > 1) cards.push(card("Right by samples", "pass@k, unbiased, with intervals.", "half", armLegend(run, arms), shareLines(run, "pass@k by k", "k samples", metrics.arms.map((arm) => ({ arm: arm.arm, points: arm.right.map((one) => ({ at: one.k, ...one })) })))));
   if (run.turns > 1 && metrics.arms.some((arm) => arm.turns.length > 1)) cards.push(card("Right by turns", "Share of samples right by the time of a turn: what repair and reflection add.", "half", armLegend(run, arms), shareLines(run, "Share right by turn", "turn", metrics.arms.map((arm) => ({ arm: arm.arm, points: arm.turns.map((one) => ({ at: one.turn, ...one.right })) })))));
-  cards.push(failureCard(run), rooflineCard(run), run.tasks.length > 1 ? groups(run) : null, costs(run), claims(run));
+  const told = run.bench || metrics.arms.some((arm) => arm.failures.some((one) => one.kind !== "none"));
+  cards.push(told ? failureCard(run) : null, rooflineCard(run), run.tasks.length > 1 ? groups(run) : null, costs(run), run.bench ? claims(run) : null);
   return [parts, h("div", { class: "grid" }, cards)];
 }
 

@@ -13,6 +13,7 @@ function sizeFigure(size) {
     `identical kernels differ by up to ${share(size.delta)} here (${size.delta_source})`, size.floor_us ? `no kernel can be faster than ${microseconds(size.floor_us)}` : null, size.bytes ? rate(size.bytes / size.candidate_us / 1e3) + (size.roofline_gbs ? `, ${share(size.bytes / size.candidate_us / 1e3 / size.roofline_gbs)} of what the device does` : "") : null].filter(Boolean);
   return h("div", {}, h("div", { class: "codebar" }, h("h3", {}, size.size || "the only size"), outcomeBadge(size.outcome), h("b", {}, times(size.speedup)), h("span", {}, timesSpan(size.low, size.high))),
     size.reason ? h("p", {}, size.reason) : null, size.samples && size.samples.length ? epochChart(size) : h("p", { class: "tone-none" }, "The epochs themselves were not kept by the version that judged it."),
+    size.samples && size.samples.length ? h("p", { class: "tone-none small" }, "A point is an epoch, hollow where it was dropped; the band is the interval, the grey one what identical kernels differ by.") : null,
     h("ul", { class: "facts" }, facts.map((fact) => h("li", {}, fact))), size.rivals.length ? h("div", { class: "scroller" }, plainTable(["other baseline", "its time", "times as fast as it"], size.rivals.map((rival) => [rival.name, microseconds(rival.us), `${times(rival.speedup)} (${timesSpan(rival.low, rival.high)})`]), ["", "n", "n"])) : null);
 }
 
