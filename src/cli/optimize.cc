@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "archive/archive.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "cli/commands.h"
@@ -23,6 +25,7 @@
 #include "judge/judge.h"
 #include "llm/key.h"
 #include "llm/model.h"
+#include "llm/strategies.h"
 #include "loop/answer.h"
 #include "loop/brief.h"
 #include "loop/optimise.h"
@@ -51,6 +54,8 @@ struct Wanted {
   std::string prompt, model_settings, budget;
   std::vector<std::string> without;
   std::string html;
+  std::string goal;
+  uint64_t beam = 3, patience = 0;
   uint64_t candidates = 8, turns = 2, seed = 1;
   LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -69,6 +74,9 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
   options.value("--turns", "N", wanted.turns,
                 "how often to ask a model, each time with what was found wrong so far (2)");
+  options.value("--beam", "N", wanted.beam, "how many attempts a turn goes on from (3)");
+  options.value("--patience", "N", wanted.patience, "stop after so many turns without gain (never)");
+  options.value("--goal", "X", wanted.goal, "stop when a right candidate is X times as fast");
   options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts)");
   options.values("--without", "SECTION", wanted.without,
                  "leave a section out of what a model is asked; 'ptxlab brief --list' names them");
@@ -212,7 +220,26 @@ struct Call {
   judge::JudgeOptions judging;
   const judge::Baseline* baseline = nullptr;
   base::Findings said;  // warnings about the task and the user's own kernel
+  loop::SearchOptions search;
 };
+
+// What the samples of a turn are told to try, and when to stop. Error: CLI0073, the goal is no factor above 1; LLM0019.
+base::Findings read_search(const Wanted& wanted, loop::SearchOptions& search) {
+  search.beam = static_cast<int>(std::clamp<uint64_t>(wanted.beam, 1, 100));
+  search.patience = static_cast<int>(std::min<uint64_t>(wanted.patience, 1000));
+  search.temperatures = {0.4, 0.8, 1.0};
+  if (!wanted.goal.empty()) {
+    char* end = nullptr;
+    const double goal = std::strtod(wanted.goal.c_str(), &end);
+    if (*end != 0 || !(goal > 1 && goal < 1e6))
+      return {base::error("CLI0073", fmt::format("--goal {} is no factor above 1", wanted.goal), "--goal 1.5")};
+    search.goal = goal;
+  }
+  auto strategies = llm::read_strategies(root() / "prompts" / "strategies.toml");
+  if (!strategies) return strategies.findings();
+  for (auto& one : *strategies) search.strategies.push_back({std::move(one.name), std::move(one.advice)});
+  return {};
+}
 
 // The command line made sense of: the task read, the target chosen, the user's kernel compiled. An exit code where not.
 std::optional<int> prepare(Call& call) {
@@ -228,6 +255,7 @@ std::optional<int> prepare(Call& call) {
   if (wanted.candidates == 0)
     return refuse("CLI0055", "--candidates 0 asks for nothing", "without the option there are 8");
   if (wanted.turns == 0) return refuse("CLI0055", "--turns 0 asks for nothing", "without the option there are 2");
+  if (auto wrong = read_search(wanted, call.search); !wrong.empty()) return refuse(wrong);
   auto task_file = wanted.task.empty() ? fs::path(call.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
   if (!fs::exists(task_file, error)) {
     if (!wanted.task.empty()) return refuse("CLI0054", fmt::format("there is no file {}", wanted.task), "");
@@ -335,6 +363,7 @@ int optimize(Words words) {
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
   options.accept_estimate = wanted.accept_estimate;
+  options.search = call.search;
   options.command = wanted.command;
   auto judging = [&](const record::Candidate& c) { return call.judge->judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);

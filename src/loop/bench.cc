@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "loop/attempts.h"
+#include "loop/search.h"
 #include "record/json.h"
 
 namespace ptxlab::loop {
