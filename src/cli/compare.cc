@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/finding_json.h"
 #include "base/nearest.h"
 #include "cli/archive_option.h"
@@ -14,6 +16,7 @@
 #include "cli/output.h"
 #include "report/compare_text.h"
 #include "report/metrics.h"
+#include "report/page.h"
 
 namespace ptxlab::cli {
 namespace {
@@ -66,7 +69,7 @@ base::Result<std::vector<std::pair<size_t, size_t>>> pairs_of(const report::RunD
 }  // namespace
 
 int compare(Words words) {
-  std::string first, second, file;
+  std::string first, second, file, html;
   std::vector<std::string> arms;
   bool json = false;
   Options options(
@@ -78,6 +81,7 @@ int compare(Words words) {
   options.argument("RUN", second, "the other; the same for two arms of one run");
   options.values("--arm", "NAME", arms, "which arm; given twice: of the first, and of the second (all that both have)");
   options.value("--archive", "FILE", file, "another archive than the one in the user's data folder");
+  options.value("--html", "FILE", html, "write it as one HTML page (docs/report.md)");
   options.flag("--json", json, "Print one JSON object (ptxlab.compare/1, in a list)");
   if (auto code = options.parse(words)) return *code;
   if (arms.size() > 2) return refuse("CLI0113", "more than two arms", "--arm is given once or twice");
@@ -89,15 +93,22 @@ int compare(Words words) {
   auto pairs = pairs_of(*a, *b, arms);
   if (!pairs) return refuse(pairs.findings());
   nlohmann::json all = nlohmann::json::array();
+  std::vector<report::Comparison> comparisons;
   for (size_t i = 0; i < pairs->size(); ++i) {
     auto comparison = report::compare(*a, (*pairs)[i].first, *b, (*pairs)[i].second);
+    if (!html.empty()) comparisons.push_back(comparison);
     if (json) {
       all.push_back(report::to_json(comparison));
-    } else {
+    } else if (html.empty()) {
       print((i ? "\n" : "") + report::compare_text(comparison, terminal_width()));
     }
   }
   if (json) print_json({{"schema", "ptxlab.compare/1"}, {"comparisons", std::move(all)}});
+  if (!html.empty()) {
+    const auto page = report::make_compare_page(comparisons, PTXLAB_VERSION, std::chrono::system_clock::now());
+    if (auto failed = base::write_file(html, page); !failed.empty()) return refuse(failed, kExitInfrastructure);
+    if (!json) print(fmt::format("wrote {}: {} kB\n", html, (page.size() + 999) / 1000));
+  }
   return kExitDone;
 }
 

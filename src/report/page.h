@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -51,6 +52,10 @@ struct PageInput {
   bool archived = true;                // else the numbers of attempts say nothing to anybody
   std::chrono::system_clock::time_point made{};
 };
+
+// Comparisons of two runs' arms, as one page likewise.
+std::string make_compare_page(std::span<const Comparison> comparisons, const std::string& program,
+                              std::chrono::system_clock::time_point made);
 
 // Errors: what kept an attempt from being read.
 base::Result<std::string> make_page(const PageInput& input);

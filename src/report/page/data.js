@@ -25,8 +25,10 @@ class Run {
     for (let row = 0; row < this.count; ++row) this.byTask[this.rows.task[row]].push(row);
   }
 
+  // Of a comparison there are no rows: it is all in the summary.
   static async read() {
-    return new Run(await unpack("summary"));
+    const summary = await unpack("summary");
+    return summary.compare ? { ...summary, tasks: [], byKey: new Map() } : new Run(summary);
   }
 
   // What names a row in links: the archive's number, or its place where no candidate came.

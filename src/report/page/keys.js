@@ -40,6 +40,7 @@ function startKeys(page) {
 
 function handle(page, event, dialog) {
   const { run } = page;
+  if (run.compare && "1234u[]npd/".includes(event.key)) return false;
   switch (event.key) {
     case "1": location.hash = "#/"; return true;
     case "2": location.hash = "#/tasks"; return true;

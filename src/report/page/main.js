@@ -11,7 +11,7 @@ const page = {
     this.run = await Run.read();
     const { run } = this;
     const tabs = [["#/", "Overview"], ...(run.tasks.length > 1 ? [["#/tasks", "Tasks"]] : []), ["#/attempts", "Attempts"], ["#/about", "How it was made"]];
-    this.tabs = run.alone ? [["#/", "Attempt"], ["#/about", "How it was made"]] : tabs;
+    this.tabs = run.compare ? run.compare.map((one, i) => ["#/pair/" + i, one.a.arm === one.b.arm ? one.a.arm : `${one.a.arm}, ${one.b.arm}`]) : run.alone ? [["#/", "Attempt"], ["#/about", "How it was made"]] : tabs;
     replace(document.getElementById("views"), this.tabs.map(([target, name]) => h("li", {}, h("a", { href: target }, name))));
     replace(document.getElementById("foot"), `ptxlab ${run.program}${run.id ? " · run " + run.id : ""} · page made ${instant(run.made)}. Everything is in this file; it asks nobody for anything.`);
     startKeys(this);
@@ -39,7 +39,8 @@ const page = {
     let [content, title, trail] = [[], run.name || run.id, []];
     const overviewStep = [run.alone ? "Attempt" : "Overview", "#/"];
     try {
-      if (!view && run.alone) content = await attemptView(run, run.key(0));
+      if (run.compare) [content, title] = [compareView(run, Number(name) || 0), "comparison"];
+      else if (!view && run.alone) content = await attemptView(run, run.key(0));
       else if (!view) content = overview(run);
       else if (view === "tasks") [content, title, trail] = [tasksView(run), "Tasks", [overviewStep, ["Tasks", null]]];
       else if (view === "task") [content, title, trail] = [taskView(run, name), name, [overviewStep, ...(run.tasks.length > 1 ? [["Tasks", "#/tasks"]] : []), [name, null]]];
@@ -62,7 +63,7 @@ const page = {
     document.title = plain(title + " · ptxlab report");
     document.querySelector(".trail").hidden = trail.length === 0;
     replace(document.getElementById("trail"), trail.map(([text, target]) => h("li", {}, target ? h("a", { href: target }, text) : h("span", { "aria-current": "page" }, text))));
-    const chosen = !view ? "#/" : view === "task" ? "#/tasks" : view === "attempt" ? "#/attempts" : "#/" + view;
+    const chosen = run.compare ? "#/pair/" + (Number(name) || 0) : !view ? "#/" : view === "task" ? "#/tasks" : view === "attempt" ? "#/attempts" : "#/" + view;
     for (const link of document.querySelectorAll("#views a")) link.getAttribute("href") === chosen ? link.setAttribute("aria-current", "page") : link.removeAttribute("aria-current");
     if (from === null) return;
     const heading = main.querySelector("h1");
