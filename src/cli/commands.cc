@@ -28,6 +28,7 @@ constexpr Command kCommands[] = {
     {"repro", "A folder that judges one attempt again, anywhere", repro},
     {"calibrate", "Measure on this GPU which difference in time means nothing", calibrate},
     {"model", "A small language model on this machine, for the loop", model},
+    {"grammar", "A grammar of PTX for servers that hold a model to one", grammar},
     {"mcp", "The judge as a tool server for agents (Model Context Protocol)", mcp},
     {"doctor", "What is there on this machine, what is missing, and what follows", doctor},
 };

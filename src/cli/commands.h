@@ -33,6 +33,7 @@ int structure(Words words);
 int tasks(Words words);
 int model(Words words);
 int mcp(Words words);
+int grammar(Words words);
 
 // Finds the command that words[0] names among `known` and runs it with the rest; `prefix` is what stands before it on the
 // command line ("tasks"), empty for the program itself. Also --help, and a suggestion for a misspelt name.
