@@ -20,6 +20,8 @@ int check(Words words);
 int explain(Words words);
 int archive(Words words);
 int doctor(Words words);
+int bench(Words words);
+int compare(Words words);
 int optimize(Words words);
 int report(Words words);
 int repro(Words words);
@@ -31,6 +33,7 @@ int structure(Words words);
 int tasks(Words words);
 int model(Words words);
 int mcp(Words words);
+int grammar(Words words);
 
 // Finds the command that words[0] names among `known` and runs it with the rest; `prefix` is what stands before it on the
 // command line ("tasks"), empty for the program itself. Also --help, and a suggestion for a misspelt name.

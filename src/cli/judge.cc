@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -25,7 +26,9 @@
 #include "cli/limit_options.h"
 #include "cli/output.h"
 #include "cli/ptxas_option.h"
+#include "cli/report_page.h"
 #include "cli/target_option.h"
+#include "loop/brief.h"
 #include "record/json.h"
 #include "record/text.h"
 
@@ -37,7 +40,7 @@ using record::OutcomeName;
 
 struct Request {
   std::vector<std::string> candidates;
-  std::string task, plan, until, skip, require, target, ptxas, witness, gpu;
+  std::string task, plan, until, skip, require, target, ptxas, witness, gpu, html;
   uint64_t seed = 1;
   LimitOptions limits;
   bool json = false, no_sass = false, counters = false;
@@ -65,6 +68,7 @@ std::optional<int> parse(Request& request, Words words) {
   options.value("--seed", "N", request.seed, "Draws inputs, sizes and schedules");
   options.flag("--counters", request.counters, "Read hardware counters by ncu too, where a GPU executes it");
   options.flag("--no-sass", request.no_sass, "Do not read the machine code by nvdisasm");
+  options.value("--html", "FILE", request.html, "Write what came of it as one HTML page too");
   options.flag("--json", request.json, "Print a JSON object (ptxlab.verdict/1); of several candidates one a line");
   if (auto code = options.parse(words)) return code;
   if (request.task.empty()) return refuse("CLI0030", "--task is missing", "'ptxlab tasks list' shows what there is");
@@ -142,6 +146,31 @@ void show(const Entrant& entrant, const record::Verdict& verdict, const Request&
   print(record::text(verdict, how));
 }
 
+// What came of all of them as one page. Trouble with it is no verdict on anybody, but said.
+int write_html(judge::Judge& judge, const task::Task& task, const std::vector<Entrant>& entrants,
+               const std::vector<std::optional<record::Verdict>>& verdicts, const Request& request) {
+  std::vector<record::Attempt> attempts;
+  for (size_t i = 0; i < entrants.size(); ++i) {
+    record::Attempt attempt;
+    attempt.at = std::chrono::system_clock::now();
+    attempt.task = task.name;
+    attempt.candidate = entrants[i].candidate;
+    attempt.verdict = *verdicts[i];
+    const auto& options = entrants[i].options;
+    if (auto target = judge::judged_target(task, options.target)) {
+      if (auto baseline = judge.baseline(task, *target)) {
+        auto brief = loop::make_brief(task, **baseline, options.constraints, options.seed);
+        attempt.brief_json = base::print_json(record::to_json(brief), -1);
+      }
+    }
+    attempts.push_back(std::move(attempt));
+  }
+  auto written = write_page(attempts, request.html);
+  if (!written) return refuse(written.findings(), kExitInfrastructure);
+  if (!request.json) print(written->text(request.html) + "\n");
+  return kExitDone;
+}
+
 // Side by side on the machine's cores; told in the order in which they were given, each as soon as it is its turn.
 int judge_all(judge::Judge& judge, const task::Task& task, std::vector<Entrant>& entrants, const Request& request) {
   std::vector<std::optional<record::Verdict>> verdicts(entrants.size());
@@ -170,6 +199,7 @@ int judge_all(judge::Judge& judge, const task::Task& task, std::vector<Entrant>&
     worst = std::max(worst, exit_code(verdicts[i]->outcome, !request.require.empty()));
   }
   for (auto& thread : threads) thread.join();
+  if (!request.html.empty()) worst = std::max(worst, write_html(judge, task, entrants, verdicts, request));
   return worst;
 }
 

@@ -5,10 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "archive/archive.h"
+#include "base/error.h"
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "cli/commands.h"
@@ -18,10 +20,12 @@
 #include "cli/output.h"
 #include "cli/proposers.h"
 #include "cli/ptxas_option.h"
+#include "cli/report_page.h"
 #include "cli/target_option.h"
 #include "judge/judge.h"
 #include "llm/key.h"
 #include "llm/model.h"
+#include "llm/strategies.h"
 #include "loop/answer.h"
 #include "loop/brief.h"
 #include "loop/optimise.h"
@@ -29,6 +33,7 @@
 #include "ptx/verifier.h"
 #include "record/json.h"
 #include "report/attempts.h"
+#include "report/run_data.h"
 #include "task/draft.h"
 #include "task/task.h"
 #include "toolchain/toolchain.h"
@@ -48,6 +53,9 @@ struct Wanted {
   std::string file, task, proposers = "rules", out, target, ptxas, witness, gpu, archive, record;
   std::string prompt, model_settings, budget;
   std::vector<std::string> without;
+  std::string html;
+  std::string goal;
+  uint64_t beam = 3, patience = 0;
   uint64_t candidates = 8, turns = 2, seed = 1;
   LimitOptions limits;
   bool accept_estimate = false, json = false, no_archive = false;
@@ -66,6 +74,9 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--candidates", "N", wanted.candidates, "how many candidates to judge (8)");
   options.value("--turns", "N", wanted.turns,
                 "how often to ask a model, each time with what was found wrong so far (2)");
+  options.value("--beam", "N", wanted.beam, "how many attempts a turn goes on from (3)");
+  options.value("--patience", "N", wanted.patience, "stop after so many turns without gain (never)");
+  options.value("--goal", "X", wanted.goal, "stop when a right candidate is X times as fast");
   options.value("--prompt", "DIR", wanted.prompt, "other templates of what a model is asked (prompts)");
   options.values("--without", "SECTION", wanted.without,
                  "leave a section out of what a model is asked; 'ptxlab brief --list' names them");
@@ -84,6 +95,7 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.value("--seed", "N", wanted.seed, "seed of inputs, schedules and search (1)");
   options.value("--record", "DIR", wanted.record, "keep what the proposers answered, for --proposer replay:DIR");
   options.value("--archive", "FILE", wanted.archive, "another archive than the one in the user's data folder");
+  options.value("--html", "FILE", wanted.html, "write what came of it as one HTML page too (docs/report.md)");
   options.flag("--json", wanted.json, "Print one JSON object (ptxlab.optimize/1)");
   wanted.command = "ptxlab optimize";
   for (const auto& word : words) wanted.command += " " + word;
@@ -208,7 +220,26 @@ struct Call {
   judge::JudgeOptions judging;
   const judge::Baseline* baseline = nullptr;
   base::Findings said;  // warnings about the task and the user's own kernel
+  loop::SearchOptions search;
 };
+
+// What the samples of a turn are told to try, and when to stop. Error: CLI0073, the goal is no factor above 1; LLM0019.
+base::Findings read_search(const Wanted& wanted, loop::SearchOptions& search) {
+  search.beam = static_cast<int>(std::clamp<uint64_t>(wanted.beam, 1, 100));
+  search.patience = static_cast<int>(std::min<uint64_t>(wanted.patience, 1000));
+  search.temperatures = {0.4, 0.8, 1.0};
+  if (!wanted.goal.empty()) {
+    char* end = nullptr;
+    const double goal = std::strtod(wanted.goal.c_str(), &end);
+    if (*end != 0 || !(goal > 1 && goal < 1e6))
+      return {base::error("CLI0073", fmt::format("--goal {} is no factor above 1", wanted.goal), "--goal 1.5")};
+    search.goal = goal;
+  }
+  auto strategies = llm::read_strategies(root() / "prompts" / "strategies.toml");
+  if (!strategies) return strategies.findings();
+  for (auto& one : *strategies) search.strategies.push_back({std::move(one.name), std::move(one.advice)});
+  return {};
+}
 
 // The command line made sense of: the task read, the target chosen, the user's kernel compiled. An exit code where not.
 std::optional<int> prepare(Call& call) {
@@ -224,6 +255,7 @@ std::optional<int> prepare(Call& call) {
   if (wanted.candidates == 0)
     return refuse("CLI0055", "--candidates 0 asks for nothing", "without the option there are 8");
   if (wanted.turns == 0) return refuse("CLI0055", "--turns 0 asks for nothing", "without the option there are 2");
+  if (auto wrong = read_search(wanted, call.search); !wrong.empty()) return refuse(wrong);
   auto task_file = wanted.task.empty() ? fs::path(call.kernel).replace_extension(".task.toml") : fs::path(wanted.task);
   if (!fs::exists(task_file, error)) {
     if (!wanted.task.empty()) return refuse("CLI0054", fmt::format("there is no file {}", wanted.task), "");
@@ -291,6 +323,18 @@ std::vector<fs::path> write_answer(const Call& call, loop::Optimised& result) {
   return written;
 }
 
+void write_html(archive::Archive& archive, const std::string& file, loop::Optimised& result,
+                std::vector<fs::path>& written) {
+  auto run = report::read_run(archive, result.run.id);
+  auto page = run ? write_page(archive, *run, file) : base::Result<WrittenPage>(run.findings());
+  if (page) {
+    written.emplace_back(file);
+  } else {
+    result.failed = true;
+    result.findings.insert(result.findings.end(), page.findings().begin(), page.findings().end());
+  }
+}
+
 }  // namespace
 
 int optimize(Words words) {
@@ -319,11 +363,13 @@ int optimize(Words words) {
   options.candidates = static_cast<int>(std::min<uint64_t>(wanted.candidates, 10'000));
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
   options.accept_estimate = wanted.accept_estimate;
+  options.search = call.search;
   options.command = wanted.command;
   auto judging = [&](const record::Candidate& c) { return call.judge->judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
   result.findings.insert(result.findings.begin(), call.said.begin(), call.said.end());
   auto written = write_answer(call, result);
+  if (!wanted.html.empty() && !result.run.id.empty()) write_html(**archive, wanted.html, result, written);
   if (wanted.json) {
     print_json(as_json(result, wanted, brief, written));
   } else {

@@ -33,6 +33,12 @@ Proposers only(std::unique_ptr<record::Proposer> proposer) {
   return one;
 }
 
+base::Result<std::optional<llm::Price>> price_of(const llm::Model& model, const llm::Settings& settings) {
+  auto prices = llm::Prices::read(root() / "models" / "prices.toml");
+  if (!prices) return prices.findings();
+  return llm::price_of(model, settings, *prices);
+}
+
 base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view detail, const ProposerParts& parts) {
   auto model = llm::parse_model(dialect, detail);
   if (!model) return model.findings();
@@ -42,10 +48,9 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
   if (!settings) return settings.findings();
   auto budget = llm::parse_limits(parts.budget);
   if (!budget) return budget.findings();
-  auto prices = llm::Prices::read(root() / "models" / "prices.toml");
-  if (!prices) return prices.findings();
-  auto price = llm::price_of(*model, *settings, *prices);
-  if (budget->dollars && !price) {
+  auto price = price_of(*model, *settings);
+  if (!price) return price.findings();
+  if (budget->dollars && !*price) {
     return base::Finding{
         "LLM0008",
         base::Severity::error,
@@ -56,7 +61,7 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
   }
   auto prompt = read_prompt(parts);
   if (!prompt) return prompt.findings();
-  auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget, price);
+  auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget, *price);
   return only(llm::make_model_proposer(std::move(client), *std::move(prompt)));
 }
 
@@ -145,6 +150,35 @@ std::string proposer_help() {
                         p.detail.empty() ? std::string(p.name) : fmt::format("{}:{}", p.name, p.detail), p.summary);
   }
   return text;
+}
+
+base::Result<ProposerFacts> proposer_facts(std::string_view item, const ProposerParts& parts) {
+  auto made = make(item, parts);
+  if (!made) return made.findings();
+  if (made->size() != 1) {
+    return base::Finding{"CLI0056",
+                         base::Severity::error,
+                         {},
+                         fmt::format("'{}' stands for {} proposers", item, made->size()),
+                         "name a folder for each",
+                         {}};
+  }
+  ProposerFacts facts;
+  facts.learns = made->front()->learns();
+  auto settings = llm::parse_settings(parts.model_settings);
+  if (!settings) return settings.findings();
+  facts.settings = *settings;
+  size_t colon = item.find(':');
+  for (const llm::Dialect* dialect : llm::dialects()) {
+    if (colon == item.npos || dialect->name() != item.substr(0, colon)) continue;
+    auto model = llm::parse_model(*dialect, item.substr(colon + 1));
+    if (!model) return model.findings();
+    auto price = price_of(*model, *settings);
+    if (!price) return price.findings();
+    facts.model = true;
+    facts.price = *price;
+  }
+  return facts;
 }
 
 base::Result<Proposers> make_proposers(std::string_view list, const ProposerParts& parts) {

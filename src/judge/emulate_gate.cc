@@ -12,6 +12,7 @@
 #include "base/thread_pool.h"
 #include "checkers/order_dependence.h"
 #include "checkers/remark.h"
+#include "judge/diagnosis.h"
 #include "judge/emulate.h"
 #include "judge/judge_finding.h"
 #include "judge/policy.h"
@@ -128,6 +129,7 @@ class Gate {
     if (stopped_by_trouble() || stopped_by_lack()) return std::move(result_);
     collect();
     decide();
+    explain();
     return std::move(result_);
   }
 
@@ -151,7 +153,7 @@ class Gate {
       if (!run.supported || run.faulted()) break;
       ran.verdict = compare_case(input_.prepared.task, one, run);
       if (schedule == 1 && !ran.verdict.right) {
-        ran.verdict.summary = "right under one order of warps and CTAs, wrong under another: " + ran.verdict.summary;
+        ran.verdict.summary = fmt::format("{}: {}", kOneOrder, ran.verdict.summary);
       }
       if (schedule == 1 && ran.verdict.right) compare_orders(one, ran);
       if (!ran.verdict.right || run.thread_instructions > kSecondScheduleMost) break;
@@ -301,6 +303,23 @@ class Gate {
     result_.reason = fmt::format("{} {} right", ran_.size() - faulted - wrong - not_run, of);
   }
 
+  // What the wrong values look like goes first: it says in a word what pages of numbers do not.
+  void explain() {
+    if (!result_.outcome) return;
+    DiagnosisInput known{input_.prepared.task, input_.baseline, {}, result_.findings, false,
+                         input_.engine,        input_.seed};
+    for (size_t i = 0; i < ran_.size(); ++i) {
+      const Ran& ran = ran_[i];
+      if (!ran.done || ran.runs.empty() || !ran.runs.front().completed) continue;
+      known.cases.push_back(look_at(input_.prepared.task, input_.prepared.cases[i], ran.runs.front()));
+      known.differs_by_schedule =
+          known.differs_by_schedule || (ran.runs.size() > 1 && known.cases.back().right && !ran.verdict.right &&
+                                        ran.verdict.summary.starts_with(kOneOrder));
+    }
+    if (auto found = diagnose(known)) result_.findings.insert(result_.findings.begin(), finding_of(*found));
+  }
+
+  static constexpr std::string_view kOneOrder = "right under one order of warps and CTAs, wrong under another";
   const EmulateInput& input_;
   std::vector<Ran> ran_;
   std::vector<std::string> written_;  // the module's variables that outlive a launch

@@ -572,6 +572,11 @@ base::Result<const Baseline*> Judge::baseline(const task::Task& task, const isa:
   return &*made;
 }
 
+std::optional<gpu::Hello> Judge::gpu() {
+  return state_->gpus.with(
+      [](const GpuResult& gpu) { return gpu ? std::optional<gpu::Hello>((*gpu)->hello()) : std::nullopt; });
+}
+
 std::optional<isa::Target> Judge::gpu_target(const task::Task& task) {
   uint32_t sm = state_->gpus.with([](const GpuResult& gpu) { return gpu ? (*gpu)->hello().sm : 0; });
   if (sm == 0) return std::nullopt;

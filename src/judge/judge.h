@@ -85,6 +85,9 @@ class Judge {
   };
   base::Result<BaselineFigures> baseline_figures(const task::Task& task, const JudgeOptions& options);
 
+  // The GPU that candidates are measured on; nothing: there is none. Starts a worker.
+  std::optional<gpu::Hello> gpu();
+
   // The target of the GPU that is there, as `task` names it if it does: what a candidate is judged for where nobody says anything
   // else. Starts a worker. Nothing: there is no GPU.
   std::optional<isa::Target> gpu_target(const task::Task& task);

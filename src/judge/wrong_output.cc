@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "task/compare.h"
+#include "task/task.h"
 #include "task/view.h"
 
 namespace ptxlab::judge {
@@ -32,6 +33,23 @@ void count(WrongOutput& out) {
     ++finite;
   }
   out.rms = finite ? std::sqrt(squares / static_cast<double>(finite)) : 0;
+}
+
+// A wrong element that still holds what was there before the launch was not written, though it is defined.
+void keeps_initial(const task::View& view, const PreparedCase& prepared, const std::vector<uint8_t>& bytes,
+                   WrongOutput& out) {
+  const auto& initial = prepared.data.inputs[view.buffer];
+  const auto before = initial.empty() ? std::vector<uint8_t>() : task::gather(view, initial);
+  const bool zeros = initial.empty() && view.argument->zeroed;
+  if (before.empty() && !zeros) return;
+  const auto width = static_cast<size_t>(isa::bytes_of(view.type));
+  for (size_t i = 0; i < out.state.size(); ++i) {
+    if (out.state[i] != ElementState::wrong && out.state[i] != ElementState::right) continue;
+    bool same = true;
+    for (size_t b = i * width; b < (i + 1) * width; ++b) same = same && bytes[b] == (zeros ? 0 : before[b]);
+    // Right and as before says nothing: a halo that nobody has to write.
+    if (same) out.state[i] = out.state[i] == ElementState::wrong ? ElementState::unwritten : ElementState::not_counted;
+  }
 }
 
 WrongOutput look_at(const task::Task& task, const PreparedCase& prepared, const CaseRun& run, const Answer& answer) {
@@ -64,6 +82,7 @@ WrongOutput look_at(const task::Task& task, const PreparedCase& prepared, const 
                                       answer.baseline_rms, &wrong);
   for (uint64_t i : wrong)
     if (out.state[i] == ElementState::right) out.state[i] = ElementState::wrong;
+  keeps_initial(view, prepared, bytes, out);
   out.by_budget = !compared.right && compared.wrong == 0;
   count(out);
   return out;

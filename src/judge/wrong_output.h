@@ -9,6 +9,7 @@
 
 namespace ptxlab::judge {
 
+// Unwritten: never given a defined value, or wrong and as it was before the launch.
 enum class ElementState : uint8_t { not_counted, right, wrong, unwritten, half_written };
 
 struct WrongOutput {

@@ -21,6 +21,7 @@
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "loop/attempts.h"
+#include "loop/search.h"
 #include "record/json.h"
 
 namespace ptxlab::loop {
@@ -177,6 +178,7 @@ class Run {
     for (int turn = 1; turn <= lock_.spec.turns; ++turn) {
       if (stop_) return;
       Cell cell = cell_of(arm, task, sample, turn);
+      if (parts_.exists && !parts_.exists(cell)) return ended(turn);
       auto answer = known(cell, true);
       if (!answer && !(answer = ask_one(arm, task, cell, earlier))) return ended(turn);
       if (!answer->candidate) return none_came(cell, turn);
@@ -220,6 +222,16 @@ class Run {
     }
   }
 
+  // The first turn as the spec says; later ones mend what failed, or go on from what is right.
+  static record::Ask ask_after(const std::vector<record::Earlier>& earlier, record::Job first) {
+    record::Ask ask;
+    ask.job = first;
+    if (earlier.empty()) return ask;
+    ask.job = record::is_right(earlier.back().verdict.outcome) ? record::Job::reflect : record::Job::repair;
+    ask.about = earlier.size() - 1;
+    return ask;
+  }
+
   // --- asking ---------------------------------------------------------------------------------------------------------------
   std::optional<record::Brief> brief(size_t arm, size_t task, const Cell& cell,
                                      const std::vector<record::Earlier>& earlier) {
@@ -232,6 +244,7 @@ class Run {
     record::Brief made = **known.brief;
     made.language = lock_.spec.arms[arm].language;
     made.earlier = earlier;
+    if (arms_[arm]->learns) made.asks = {ask_after(earlier, lock_.spec.arms[arm].job)};
     // A model draws anew for each question; rules answer for the task.
     std::string purpose = arms_[arm]->learns ? fmt::format("{} {} {} {}", cell.arm, cell.task, cell.sample, cell.turn)
                                              : fmt::format("{} {}", cell.arm, cell.task);
@@ -258,7 +271,7 @@ class Run {
     // Rules think on this machine, as judging does; a model elsewhere.
     Place place(arms_[arm]->learns ? arms_[arm]->asking : judging_);
     if (stop_ || !may_ask(arm)) return unanswered();
-    if (arms_[arm]->learns && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
+    if (arms_[arm]->learns && !parts_.exists && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
     auto start = Clock::now();
     auto proposal = call(arm, cell, brief, count);
     seconds = seconds_since(start);
@@ -294,7 +307,8 @@ class Run {
 
   // A question that the model cannot be asked is an answer of a kind: it would be none the next time too.
   static bool overflow(const base::Findings& findings) {
-    return std::any_of(findings.begin(), findings.end(), [](const auto& finding) { return finding.code == "LLM0005"; });
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const auto& finding) { return finding.code == "LLM0005" || finding.code == "LLM0017"; });
   }
 
   std::nullopt_t unanswered() {

@@ -30,6 +30,9 @@ struct BenchParts {
   std::function<void(size_t task, record::Candidate& candidate)> compile;
   // Why an arm that has used so much, over so many seconds, may ask no more; nothing: it may. Empty: every arm may.
   std::function<std::optional<std::string>(size_t arm, const record::Usage& used, double seconds)> refused;
+  // Which questions there are; a sample ends before one that there is not, and nobody is asked: answers are taken from another run.
+  // Empty: all, and those who answer are asked.
+  std::function<bool(const archive::Cell& cell)> exists;
   archive::Archive* archive = nullptr;
 };
 

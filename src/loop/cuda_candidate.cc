@@ -93,9 +93,9 @@ std::string preprocessed(std::string_view text) {
   std::string out;
   for (size_t i = 0; i < joined.size(); ++i) {
     std::string_view rest = std::string_view(joined).substr(i);
-    if (size_t end = literal_end(joined, i); end > i) {
-      out.append(joined, i, end - i);
-      i = end - 1;
+    if (size_t behind = literal_end(joined, i); behind > i) {
+      out.append(joined, i, behind - i);
+      i = behind - 1;
     } else if (rest.starts_with("//")) {
       i = std::min(joined.find('\n', i), joined.size()) - 1;
     } else if (rest.starts_with("/*")) {

@@ -23,27 +23,6 @@ using nlohmann::json;
 constexpr size_t kLargestFile = size_t{1} << 30;
 constexpr size_t kMostFiles = 100'000;
 
-// The files below a folder with their hashes, by their paths from there. What is hidden is left out: editors' leftovers.
-base::Result<json> hashes_below(const fs::path& folder) {
-  json files = json::object();
-  std::error_code error;
-  for (auto entry = fs::recursive_directory_iterator(folder, error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(".")) {
-      if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
-    }
-    if (!entry->is_regular_file()) continue;
-    auto text = base::read_file(entry->path(), kLargestFile);
-    if (!text) return text.findings();
-    files[fs::relative(entry->path(), folder).string()] = base::sha256(*text);
-    if (files.size() > kMostFiles)
-      return base::error_in(folder.string(), "BENCH0007", fmt::format("more than {} files", kMostFiles));
-  }
-  if (error) return base::error_in(folder.string(), "FILE0001", "the folder cannot be read: " + error.message());
-  return files;
-}
-
 // A user's task shares its folder with others: only what it names is its own.
 base::Result<json> hashes_of(const task::Task& task) {
   if (!task.user) return hashes_below(task.folder);
@@ -169,10 +148,9 @@ base::Result<json> arm_json(const ArmSpec& arm, const Spec& spec, const LockPart
   if (arm.language == record::Language::cuda && arm.proposer == "rules")
     return base::error("BENCH0006", fmt::format("arm `{}`: rules rewrite PTX and cannot write CUDA C", arm.name), "",
                        arm.place);
-  json made = {{"proposer", arm.proposer},
-               {"language", record::name_of(arm.language)},
-               {"settings", arm.settings},
-               {"budget", arm.budget}};
+  json made = {{"proposer", arm.proposer},        {"language", record::name_of(arm.language)},
+               {"job", record::name_of(arm.job)}, {"without", arm.without},
+               {"settings", arm.settings},        {"budget", arm.budget}};
   const fs::path here = fs::path(spec.file).parent_path();
   if (auto folder = folder_of(arm)) {
     auto files = hashes_below(here / *folder);
@@ -186,11 +164,6 @@ base::Result<json> arm_json(const ArmSpec& arm, const Spec& spec, const LockPart
       return findings;
     }
     made["files"] = *std::move(files);
-  }
-  if (!arm.prompt.empty()) {
-    auto files = hashes_below(here / arm.prompt);
-    if (!files) return files.findings();
-    made["prompt"] = *std::move(files);
   }
   if (parts.arm) {
     auto more = parts.arm(arm);
@@ -272,6 +245,27 @@ void differ(const json& then, const json& now, const std::string& place, std::ve
 }
 
 }  // namespace
+
+// The files below a folder with their hashes, by their paths from there. What is hidden is left out: editors' leftovers.
+base::Result<json> hashes_below(const fs::path& folder) {
+  json files = json::object();
+  std::error_code error;
+  for (auto entry = fs::recursive_directory_iterator(folder, error);
+       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (entry->path().filename().string().starts_with(".")) {
+      if (entry->is_directory()) entry.disable_recursion_pending();
+      continue;
+    }
+    if (!entry->is_regular_file()) continue;
+    auto text = base::read_file(entry->path(), kLargestFile);
+    if (!text) return text.findings();
+    files[fs::relative(entry->path(), folder).string()] = base::sha256(*text);
+    if (files.size() > kMostFiles)
+      return base::error_in(folder.string(), "BENCH0007", fmt::format("more than {} files", kMostFiles));
+  }
+  if (error) return base::error_in(folder.string(), "FILE0001", "the folder cannot be read: " + error.message());
+  return files;
+}
 
 std::string Lock::text() const { return base::print_json(json, 1) + "\n"; }
 

@@ -17,15 +17,15 @@ namespace ptxlab::loop {
 
 // What the caller knows of the program and the machine.
 struct LockParts {
-  std::filesystem::path tasks;    // the folder of all tasks
-  std::filesystem::path prompts;  // of the templates where an arm names none; empty: arms without have none
-  std::string program, build;     // its version, and what tells builds of it apart
+  std::filesystem::path tasks;                                 // the folder of all tasks
+  std::string program, build;                                  // its version, and what tells builds of it apart
   std::vector<std::pair<std::string, std::string>> toolchain;  // "ptxas" -> "13.0.88"; absent tools as "none"
   std::string device, driver;                                  // of the GPU that measures; empty: none
   // The target where the spec names none: the GPU's; else nothing.
   std::function<std::optional<isa::Target>(const task::Task&)> gpu_target;
   std::function<base::Result<const judge::Baseline*>(const task::Task&, const isa::Target&)> baseline;
-  // What else decides an arm's answers and is known before it is asked: a price, the model's place. May be empty.
+  // What else decides an arm's answers and is known before it is asked: whether it is a model, its price, its templates. May be
+  // empty.
   std::function<base::Result<nlohmann::json>(const ArmSpec&)> arm;
 };
 
@@ -45,6 +45,9 @@ struct Lock {
 // Errors: BENCH0005 no such task, or a choice that chooses nothing; BENCH0006 an arm that cannot be; BENCH0007 too much; those of
 // the tasks and their baselines.
 base::Result<Lock> make_lock(Spec spec, const LockParts& parts);
+
+// The files below a folder with their hashes. Errors: FILE0001 it cannot be read, BENCH0007 there are too many.
+base::Result<nlohmann::json> hashes_below(const std::filesystem::path& folder);
 
 // Every place in which two locks differ: "tasks.norm/x.files.kernel.cu: 3fa2... is now 88c1...".
 std::vector<std::string> differences(const nlohmann::json& then, const nlohmann::json& now);

@@ -49,6 +49,7 @@ class Gathering {
   // The candidates of turn `turn`, from 1. Turns are taken among the proposers, so that none crowds the others out.
   std::vector<Candidate> next(const record::Brief& brief, int turn) {
     size_t refused = 0;
+    asked_ = 0;
     for (auto& member : members_) {
       if (turn > 1 && !member.learns) continue;
       if (member.refused || !ask(member, brief, turn)) ++refused;
@@ -86,12 +87,20 @@ class Gathering {
   // How many a proposer that learns is asked for each turn.
   int share() const { return std::max(1, options_.candidates / (static_cast<int>(members_.size()) * turns_)); }
 
+  // The brief with what each sample is asked. Proposers that learn share the list of strategies.
+  record::Brief asking(const record::Brief& brief, int turn, int count) {
+    record::Brief told = brief;
+    told.asks = plan_turn(brief.earlier, turn, count, asked_, options_.search);
+    asked_ += count;
+    return told;
+  }
+
   bool ask(Member& member, const record::Brief& brief, int turn) {
     int count = options_.candidates;
     if (member.learns)
       count = turn == turns_ && members_.size() == 1 ? count - taken_ : std::min(share(), count - taken_);
     if (count <= 0) return true;
-    auto proposal = member.proposer->propose(brief, count);
+    auto proposal = member.proposer->propose(member.learns ? asking(brief, turn, count) : brief, count);
     const auto& findings = proposal ? proposal->findings : proposal.findings();
     for (const base::Finding& finding : findings) {  // a search says of many ideas what is true of all
       const auto same = [&](const base::Finding& said) {
@@ -141,6 +150,7 @@ class Gathering {
   std::vector<Member> members_;
   std::set<std::string> seen_;
   int turns_ = 1, taken_ = 0;
+  int asked_ = 0;  // of those that learn, in this turn
   size_t copies_ = 0;
 };
 
@@ -342,6 +352,7 @@ Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const
 
   Gathering gathering(proposers, options, result);
   record::Brief told = brief;
+  Stopping stopping(options.search);
   for (int turn = 1; turn <= gathering.turns() && !result.failed; ++turn) {
     auto candidates = gathering.next(told, turn);
     if (turn > 1 && candidates.empty()) break;
@@ -349,6 +360,10 @@ Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const
     judge_all(told, std::move(candidates), judge, archive, options, progress, result);
     for (size_t i = from; i < result.attempts.size(); ++i)
       told.earlier.push_back(as_earlier(result.attempts[i].candidate, result.attempts[i].verdict));
+    auto why = turn < gathering.turns() ? stopping.after_turn(told.earlier) : std::nullopt;
+    if (!why) continue;
+    result.notes.push_back(*why);
+    break;
   }
   gathering.finish();
   rank(result);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "archive/archive.h"
+#include "loop/search.h"
 #include "record/proposer.h"
 #include "record/record.h"
 
@@ -26,6 +27,7 @@ struct OptimiseOptions {
   size_t threads = 0;            // 0: the machine's cores
   bool accept_estimate = false;  // an estimate may replace the original
   std::string command;           // as typed, for the archive
+  SearchOptions search;          // what the samples of each turn are asked, and when to stop
 };
 
 // What one proposer used of a model, all turns together.

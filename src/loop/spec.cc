@@ -128,13 +128,16 @@ class SpecReader {
     ArmSpec arm;
     arm.place = toml_.place(table.source());
     std::string where = fmt::format("arm {}", number);
-    toml_.keys(table, where, {"name", "proposer", "language", "prompt", "settings", "budget", "parallel"});
+    toml_.keys(table, where,
+               {"name", "proposer", "language", "job", "prompt", "without", "settings", "budget", "parallel"});
     arm.proposer = toml_.string(table, "proposer", where, true).value_or("");
     arm.name = toml_.string(table, "name", where, false).value_or(arm.proposer);
     if (arm.proposer.find(',') != arm.proposer.npos)
       toml_.wrong(*table.get("proposer"), "an arm has one proposer", "give each an [[arm]] of its own");
     if (word(table, "language", where, {"ptx", "cuda"}) == 1) arm.language = record::Language::cuda;
+    if (word(table, "job", where, {"optimize", "write"}) == 1) arm.job = record::Job::write;
     arm.prompt = toml_.string(table, "prompt", where, false).value_or("");
+    arm.without = toml_.strings(table, "without", where);
     arm.settings = toml_.string(table, "settings", where, false).value_or("");
     arm.budget = toml_.string(table, "budget", where, false).value_or("");
     arm.parallel = count(table, "parallel", 1, 1024, false).value_or(arm.parallel);

@@ -19,9 +19,11 @@ struct ArmSpec {
   // As --proposer has it, one of them. {task}, {sample}, {turn} and {arm} stand for the question's own.
   std::string proposer;
   record::Language language = record::Language::ptx;
-  std::string prompt;            // a folder of templates; empty: the project's own
-  std::string settings, budget;  // as --model-settings and --budget have them
-  int parallel = 4;              // questions at once
+  record::Job job = record::Job::optimize;  // of the first turn: optimize or write
+  std::string prompt;                       // a folder of templates; empty: the project's own
+  std::vector<std::string> without;         // sections that its questions do not have
+  std::string settings, budget;             // as --model-settings and --budget have them
+  int parallel = 4;                         // questions at once
   base::Place place;
 };
 

@@ -1,5 +1,6 @@
-// One attempt as a run of its own, so that its page and tables are made as those of a run are.
+// Attempts at one task as a run of their own, so that their page and tables are made as those of a run are.
 #pragma once
+#include <span>
 #include <string>
 
 #include "record/record.h"
@@ -7,6 +8,7 @@
 
 namespace ptxlab::report {
 
-RunData run_of(const record::Attempt& attempt, std::string program);
+// At least one; arms are their proposers.
+RunData run_of(std::span<const record::Attempt> attempts, std::string program);
 
 }  // namespace ptxlab::report

@@ -93,7 +93,7 @@ Code code_of(const std::string& code, std::string_view ptx) {
   Code out;
   std::string_view rest = code;
   while (!rest.empty()) {
-    size_t end = rest.find(';');
+    size_t end = rest.find_first_of(";{}");
     if (auto words = words_of(rest.substr(0, end)); !words.empty()) out.statements.push_back(std::move(words));
     rest = end == rest.npos ? "" : rest.substr(end + 1);
   }
@@ -140,7 +140,7 @@ int most_alike(const std::string& text) {
   int most = 0;
   std::string_view rest = text;
   while (!rest.empty()) {
-    size_t end = rest.find(';');
+    size_t end = rest.find_first_of(";{}");
     auto statement = rest.substr(0, end);
     rest = end == rest.npos ? "" : rest.substr(end + 1);
     if (statement.find(':') != statement.npos) counts.clear();
@@ -302,7 +302,7 @@ class Checker {
            return c.any({"ldmatrix", "stmatrix"});
          }},
         {"barrier",
-         {"barrier", "__syncthreads", "syncthreads", "synchronize", "synchronise", "bar.sync"},
+         {"barrier", "barriers", "__syncthreads", "syncthreads", "synchronize", "synchronise", "bar.sync"},
          [](const Code& c) {
            return c.any({"bar", "barrier", "mbarrier"});
          }},
@@ -315,7 +315,7 @@ class Checker {
          {"cp.async", "asynchronous copy", "async copy", "async copies", "asynchronous copies", "tma"},
          [](const Code& c) { return c.any_with("cp", "async"); }},
         {"warp shuffles",
-         {"shfl", "warp shuffle", "shuffle", "butterfly"},
+         {"shfl", "shuffle", "shuffles", "shuffled", "butterfly"},
          [](const Code& c) {
            return c.any({"shfl", "redux"});
          }},

@@ -49,6 +49,19 @@ Failure first_error(const Verdict& verdict, std::span<const GateName> gates,
   return {};
 }
 
+// What a diagnosis names is no error of its own: its note says what the wrong values look like.
+Failure or_diagnosed(Failure failure, const Verdict& verdict) {
+  if (failure.kind != FailureKind::none) return failure;
+  for (GateName name : kRun) {
+    for (const auto& finding : verdict.gate(name).findings) {
+      FailureKind kind =
+          std::string_view(finding.code).starts_with("CMP02") ? failure_of_code(finding.code) : FailureKind::none;
+      if (kind != FailureKind::none) return {kind, finding.code};
+    }
+  }
+  return {};
+}
+
 Failure or_else(Failure failure, FailureKind kind) {
   return failure.kind == FailureKind::none ? Failure{kind, ""} : failure;
 }
@@ -75,14 +88,25 @@ const FailureInfo& info_of(FailureKind kind) { return kKinds[static_cast<size_t>
 
 std::string_view name_of(FailureKind kind) { return info_of(kind).name; }
 
-FailureKind failure_of_code(std::string_view code) {
+namespace {
+
+const CodeKind* row_of(std::string_view code) {
   const CodeKind* longest = nullptr;
   for (const auto& row : kCodeKinds) {
     if (code.substr(0, row.code.size()) == row.code && (!longest || row.code.size() > longest->code.size()))
       longest = &row;
   }
-  return longest ? longest->kind : FailureKind::none;
+  return longest;
 }
+
+}  // namespace
+
+FailureKind failure_of_code(std::string_view code) {
+  const CodeKind* row = row_of(code);
+  return row ? row->kind : FailureKind::none;
+}
+
+bool knows_code(std::string_view code) { return row_of(code) != nullptr; }
 
 Failure failure_of(const Verdict& verdict) {
   switch (verdict.outcome) {
@@ -91,7 +115,8 @@ Failure failure_of(const Verdict& verdict) {
     case OutcomeName::rejected:
       return or_else(first_error(verdict, kCheckAndAssemble, {"policy", "assemble"}), FailureKind::rejected_other);
     case OutcomeName::faulted: return or_else(first_error(verdict, kRun, {"run"}), FailureKind::fault_other);
-    case OutcomeName::wrong: return or_else(first_error(verdict, kRun, {"result"}), wrong_kind(verdict));
+    case OutcomeName::wrong:
+      return or_else(or_diagnosed(first_error(verdict, kRun, {"result"}), verdict), wrong_kind(verdict));
     case OutcomeName::unverified: return {was_executed(verdict) ? FailureKind::none : FailureKind::not_executed, ""};
     case OutcomeName::slower: return {FailureKind::slower, ""};
     case OutcomeName::same: return {FailureKind::no_effect, ""};

@@ -37,5 +37,7 @@ struct Failure {
 Failure failure_of(const record::Verdict& verdict);
 // The kind that a code by itself stands for; `none` where it stands for none (notes, remarks).
 FailureKind failure_of_code(std::string_view code);
+// Whether the table says anything of it, `none` included.
+bool knows_code(std::string_view code);
 
 }  // namespace ptxlab::report

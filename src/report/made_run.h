@@ -203,13 +203,11 @@ class MadeRun {
     turn.idea = kIdeas[random_.below(std::size(kIdeas))];
     turn.judge_seconds = 0.2 + random_.uniform();
     if (arm.model) {
-      turn.use = {1,
-                  static_cast<int64_t>(3000 + random_.below(4000)),
-                  static_cast<int64_t>(900 + random_.below(3000)),
-                  0,
-                  a == 5,
-                  {},
-                  3 + 20 * random_.uniform()};
+      turn.use.requests = 1;
+      turn.use.asked = static_cast<int64_t>(3000 + random_.below(4000));
+      turn.use.answered = static_cast<int64_t>(900 + random_.below(3000));
+      turn.use.estimated = a == 5;
+      turn.use.seconds = 3 + 20 * random_.uniform();
       turn.use.reasoning = turn.use.answered / 3;
       if (arm.priced)
         turn.use.usd = 1e-6 * static_cast<double>(turn.use.asked) + 5e-6 * static_cast<double>(turn.use.answered);

@@ -155,8 +155,20 @@ struct Comparison {
 // Arms are indices into the runs' lists.
 Comparison compare(const RunData& a, size_t arm_a, const RunData& b, size_t arm_b, const MetricOptions& options = {});
 
+// --- the same candidates judged again --------------------------------------------------------------------------------------
+// What is left of a run's results on another GPU, for another target: of the candidates that were right, how many still are, and how
+// much of their speed-up they keep (what it is now, divided by what it was; of one source).
+struct Retained {
+  size_t arm = 0;
+  Figure right;                               // the share that is right still
+  std::optional<Figure> measured, estimated;  // geometric means of the ratio
+};
+// `now` was judged from `then` again: the arms are the same.
+std::vector<Retained> retained(const RunData& then, const RunData& now, const MetricOptions& options = {});
+
 // "ptxlab.bench/1": run and metrics, small: no texts, a line a sample.
 nlohmann::json to_json(const RunData& run, const RunMetrics& metrics);
-nlohmann::json to_json(const Comparison& comparison);  // "ptxlab.compare/1"
+nlohmann::json to_json(const RunData& then, const std::vector<Retained>& retained);  // its member "retained"
+nlohmann::json to_json(const Comparison& comparison);                                // "ptxlab.compare/1"
 
 }  // namespace ptxlab::report

@@ -181,6 +181,17 @@ json to_json(const RunData& run, const RunMetrics& metrics) {
           {"samples", std::move(samples)}};
 }
 
+json to_json(const RunData& then, const std::vector<Retained>& retained) {
+  json arms = json::array();
+  for (const auto& one : retained) {
+    arms.push_back({{"arm", then.arms[one.arm].name},
+                    {"right", figure_json(one.right)},
+                    {"measured", figure_json(one.measured)},
+                    {"estimated", figure_json(one.estimated)}});
+  }
+  return {{"of_run", then.id}, {"device", then.device}, {"target", then.target}, {"arms", std::move(arms)}};
+}
+
 json to_json(const Comparison& comparison) {
   json tasks = json::array(), differences = json::array();
   for (const auto& task : comparison.tasks) {

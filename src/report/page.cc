@@ -74,6 +74,11 @@ class Shell {
   std::vector<std::string> scripts_, styles_;
 };
 
+// Data, not a script: nothing runs it, and base64 holds nothing that could end it.
+std::string data_block(std::string_view id, std::string_view content) {
+  return fmt::format("<script type=\"application/octet-stream\" id=\"{}\">{}</script>\n", id, deflated(content));
+}
+
 class Page {
  public:
   explicit Page(const PageInput& input) : input_(input), run_(input.run), rows_(page_rows(input.run)) {
@@ -103,10 +108,6 @@ class Page {
   }
 
  private:
-  static std::string data_block(std::string_view id, std::string_view content) {
-    return fmt::format("<script type=\"application/octet-stream\" id=\"{}\">{}</script>\n", id, deflated(content));
-  }
-
   base::Findings add(size_t row) {
     const Sample& sample = run_.samples[rows_[row].sample];
     const Turn& turn = sample.turns[rows_[row].turn];
@@ -185,5 +186,21 @@ class Page {
 }  // namespace
 
 base::Result<std::string> make_page(const PageInput& input) { return Page(input).make(); }
+
+std::string make_compare_page(std::span<const Comparison> comparisons, const std::string& program,
+                              std::chrono::system_clock::time_point made) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const auto& one : comparisons) list.push_back(to_json(one));
+  const nlohmann::json summary = {
+      {"schema", "ptxlab.page/1"},
+      {"compare", std::move(list)},
+      {"program", program},
+      {"made", std::chrono::duration_cast<std::chrono::milliseconds>(made.time_since_epoch()).count()}};
+  Shell shell;
+  shell.put("{{details}}", "");
+  shell.put("{{summary}}", data_block("summary", base::print_json(summary, -1)));
+  shell.put("{{title}}", "Comparison · ptxlab report");
+  return std::move(shell).take();
+}
 
 }  // namespace ptxlab::report

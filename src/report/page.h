@@ -5,6 +5,7 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -48,8 +49,13 @@ struct PageInput {
   std::function<std::optional<Work>(const TaskInfo& task, const std::string& size)> work = {};
   std::vector<Ceiling> ceilings = {};  // of the devices that estimates stand for, and measured ones
   bool alone = false;                  // one attempt: its page is all there is
+  bool archived = true;                // else the numbers of attempts say nothing to anybody
   std::chrono::system_clock::time_point made{};
 };
+
+// Comparisons of two runs' arms, as one page likewise.
+std::string make_compare_page(std::span<const Comparison> comparisons, const std::string& program,
+                              std::chrono::system_clock::time_point made);
 
 // Errors: what kept an attempt from being read.
 base::Result<std::string> make_page(const PageInput& input);

@@ -81,6 +81,7 @@ class Summary {
                  {"turns", run_.turns},
                  {"whole", run_.whole},
                  {"alone", input_.page.alone},
+                 {"archived", input_.page.archived},
                  {"rejudged_from", run_.rejudged_from},
                  {"lock", run_.lock.empty() ? json() : json::parse(run_.lock, nullptr, false)},
                  {"arms", arms()},

@@ -164,6 +164,12 @@ class BenchReader {
     auto interrupted = archive_.interrupted(run_.id);
     if (!interrupted) return interrupted.findings();
     run_.interrupted = *interrupted;
+    if (!run_.rejudged_from.empty()) {
+      auto old = archive_.answers(run_.rejudged_from);
+      if (!old) return old.findings();
+      there_.emplace();
+      for (const auto& answer : *old) there_->insert(answer.cell);
+    }
     for (auto& answer : *answers) by_cell_[answer.cell] = std::move(answer);
     for (auto& one : *trouble) {
       if (!one.findings.empty()) trouble_[one.cell] = one.findings.front().message;
@@ -186,6 +192,10 @@ class BenchReader {
     const int turns = run_.arms[arm].model ? run_.turns : 1;
     for (int number_of_turn = 1; number_of_turn <= turns; ++number_of_turn) {
       archive::Cell cell{run_.arms[arm].name, run_.tasks[task].name, number, number_of_turn};
+      if (there_ && !there_->count(cell)) {
+        if (number_of_turn > 1) sample.unanswered.clear();
+        break;
+      }
       auto found = by_cell_.find(cell);
       if (found == by_cell_.end()) {
         if (auto why = trouble_.find(cell); why != trouble_.end()) sample.unanswered = why->second;
@@ -224,6 +234,7 @@ class BenchReader {
   RunData& run_;
   std::map<archive::Cell, archive::Answer> by_cell_;
   std::map<archive::Cell, std::string> trouble_;
+  std::optional<std::set<archive::Cell>> there_;  // of a run that is judged again: its cells, and there are no others
 };
 
 // --- a run of optimize -------------------------------------------------------------------------------------------------------

@@ -66,6 +66,12 @@ std::string cost_cell(const CostMetrics& cost) {
   return fmt::format("{} ({} to {})", money(interval.center), money(interval.low), money(interval.high));
 }
 
+// "3 x 4"; where tasks have different numbers of samples, how many there are in all.
+std::string samples_cell(const ArmMetrics& arm) {
+  if (arm.tasks == 0 || arm.samples % arm.tasks != 0) return fmt::format("{}, {} in all", arm.tasks, arm.samples);
+  return fmt::format("{} x {}", arm.tasks, arm.samples / arm.tasks);
+}
+
 std::string heading(const RunData& run, const RunMetrics& metrics) {
   std::string out = fmt::format("run {}", visible(run.id));
   if (!run.name.empty()) out += fmt::format(": {}", visible(run.name));
@@ -105,8 +111,7 @@ std::string leaderboard(const RunData& run, const RunMetrics& metrics, size_t wi
   });
   std::vector<std::vector<std::string>> rows;
   for (const ArmMetrics* arm : order) {
-    std::vector<std::string> row = {run.arms[arm->arm].name, fmt::format("{} x {}", arm->tasks, arm->samples),
-                                    share_cell(at_k(arm->right, 1))};
+    std::vector<std::string> row = {run.arms[arm->arm].name, samples_cell(*arm), share_cell(at_k(arm->right, 1))};
     if (k > 1) row.push_back(share_cell(at_k(arm->right, k)));
     row.push_back(share_cell(at_k(arm->assembled, 1)));
     for (SpeedSource source : sources) {

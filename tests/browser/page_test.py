@@ -394,6 +394,81 @@ class Judged(Shown):
         self.assertEqual(page.complaints(), [])
 
 
+SPEC = """schema = "ptxlab.spec/1"
+name = "a small </title> bench"
+tasks = ["elementwise/vector_add_f32", "softmax/softmax_f32"]
+k = 2
+turns = 2
+seed = 1
+until = "emulate"
+
+[[arm]]
+name = "rules"
+proposer = "rules"
+
+[[arm]]
+name = "pretender"
+proposer = "agent:python3 {folder}/pretender.py"
+"""
+
+
+class Benched(Shown):
+    """A run of bench: rules and a program that stands for a model, really judged; and the two compared."""
+    @classmethod
+    def make(cls, folder):
+        (folder / "spec.toml").write_text(SPEC.format(folder=Path(__file__).resolve().parent))
+        run("bench", "spec.toml", "--archive", "a.db", "--lock", "lock.json", cwd=folder)
+        run("report", "--archive", "a.db", "--html", "report.html", cwd=folder)
+        cls.cwd = folder
+        return folder / "report.html"
+
+    def test_figures_are_those_of_the_json(self):
+        figures = json.loads(run("report", "--archive", "a.db", "--json", cwd=self.cwd))
+        self.page.go("#/")
+        self.assertEqual(self.heading(), "a small </title> bench")
+        text = self.text()
+        for arm in figures["arms"]:
+            self.assertIn(arm["name"], text)
+        shown = self.page.js("page.run.metrics.arms.map((arm) => arm.right.map((one) => [one.k, one.value, one.low, one.high]))")
+        told = json.dumps(figures)
+        for arm in shown:
+            for k, value, low, high in arm:
+                self.assertLessEqual(low, value + 1e-9)
+                self.assertGreaterEqual(high, value - 1e-9)
+        self.assertIn("pass_at_k", told)
+        self.shot("bench", whole=True)
+
+    def test_the_samples_of_a_task_lead_to_what_was_said(self):
+        self.page.go("#/task/softmax%2Fsoftmax_f32?arm=pretender")
+        signs = self.page.js("document.querySelectorAll('.matrix .sample a').length")
+        self.assertGreaterEqual(signs, 2)
+        self.page.click(".matrix .sample a")
+        self.assertIn("Answer", self.text())
+        self.assertIn("Brief", self.text())
+        self.assertIn("900 asked, 400 answered", self.text())
+        self.shot("answer")
+
+    def test_two_arms_compared(self):
+        run("compare", "last", "last", "--arm", "rules", "--arm", "pretender", "--archive", "a.db", "--html", "compare.html", cwd=self.cwd)
+        page = self.browser.page(1400, 950)
+        self.addCleanup(lambda: self.page.call("Page.bringToFront"))
+        self.addCleanup(lambda: page.call("Page.close"))
+        page.colours("light")
+        page.open((self.cwd / "compare.html").as_uri())
+        self.assertEqual(page.js("document.querySelector('h1').textContent"), "pretender against rules")
+        self.assertEqual(page.js("document.querySelectorAll('table[aria-label=Tasks] tbody tr').length"), 2)
+        self.assertIn("not resolved", page.js("document.body.innerText"))
+        for scheme in ("light", "dark"):
+            page.colours(scheme)
+            page.wait(f"document.documentElement.dataset.theme === '{scheme}'")
+            ratio, words = page.js(CONTRAST)
+            self.assertGreater(ratio, 4.49, words)
+            page.shot(OPTIONS.shots / f"compare-{scheme}.png", True)
+        page.press("1")
+        page.press("?")
+        self.assertEqual(page.complaints(), [])
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--program", type=lambda word: Path(word).resolve(), required=True)

@@ -4,16 +4,19 @@
 // A share from 0 to 1 with its interval, as a small bar in a table's cell.
 function shareBar(figure, arm) {
   const at = (value) => 5 + Math.max(0, Math.min(1, value)) * 102;
-  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true" }, s("path", { class: "track", d: "M5 6H107" }),
-    s("path", { class: "whisker", d: `M${at(figure.low)} 6H${at(figure.high)}` }), s("circle", { class: "solid", cx: at(figure.value), cy: 6, r: 4.5 }));
+  return s("svg", {class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true"},
+    s("path", {class: "track", d: "M5 6H107"}),
+    s("path", {class: "whisker", d: `M${at(figure.low)} 6H${at(figure.high)}`}),
+    s("circle", {class: "solid", cx: at(figure.value), cy: 6, r: 4.5}));
 }
 // The same for a speed-up on a common logarithmic scale; 1 is marked.
 function speedBar(figure, source, range, arm) {
   const scale = logarithmic(range[0], range[1], 5, 107);
   const at = (value) => Math.max(5, Math.min(107, scale(Math.max(value, range[0]))));
-  return s("svg", { class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true" }, s("path", { class: "track", d: "M5 6H107" }), s("path", { class: "unit", d: `M${scale(1)} 0V12` }),
-    s("path", { class: "whisker " + source, d: `M${at(figure.low)} 6H${at(figure.high)}` }),
-    s("circle", { class: source === "estimated" ? "hollow" : "solid", cx: at(figure.value), cy: 6, r: 4.5 }));
+  return s("svg", {class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true"},
+    s("path", {class: "track", d: "M5 6H107"}), s("path", {class: "unit", d: `M${scale(1)} 0V12`}),
+    s("path", {class: "whisker " + source, d: `M${at(figure.low)} 6H${at(figure.high)}`}),
+    s("circle", {class: source === "estimated" ? "hollow" : "solid", cx: at(figure.value), cy: 6, r: 4.5}));
 }
 
 // fast_p as a curve: the share of tasks whose best of all samples is right and at least p times as fast.
@@ -21,57 +24,85 @@ function fastCurve(run, source, arms) {
   const best = arms.map((arm) => run.metrics.arms[arm].speed.find((one) => one.source === source).best);
   const values = best.flat().filter((one) => one.row !== null).map((one) => one.value);
   const range = speedRange(values);
-  return figure(`Share of tasks with a right answer at least p times as fast, ${source}`, (width) => {
-    const [left, right, top, bottom] = [46, width - 14, 22, Math.max(220, arms.length * 58 - 22)];
-    const x = logarithmic(range[0], range[1], left, right);
-    const y = linear(0, 1, bottom, top);
-    return [bottom + 40,
-      yAxis(y, left, { format: share, grid: right - left, title: "tasks" }),
-      xAxis(x, bottom, { format: times, from: left, to: right, title: `p: times as fast as the baseline, ${source}` }),
-      s("path", { class: "unit", d: `M${x(1)} ${top}V${bottom}` }),
-      arms.map((arm, i) => {
-        const sorted = best[i].filter((one) => one.row !== null).map((one) => one.value).sort((a, b) => a - b);
-        const tasks = best[i].length || 1;
-        let [path, left_] = [`M${left} ${y(sorted.length / tasks)}`, sorted.length];
-        for (const value of sorted) path += `H${x(Math.max(value, range[0]))}V${y(--left_ / tasks)}`;
-        return s("g", { class: armClass(arm) }, s("path", { class: "curve", d: path, "stroke-dasharray": source === "estimated" ? "2.5 2.5" : armDash(arm) || null }),
-          sorted.length ? marker(arm, x(sorted[Math.floor(sorted.length / 2)]), y((sorted.length - Math.floor(sorted.length / 2)) / tasks), 4.5, source) : null);
-      })];
-  }, plainTable(["arm", ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => "p = " + p)], arms.map((arm, i) => [run.arms[arm].name,
-    ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => share(best[i].filter((one) => one.row !== null && one.value >= p).length / (best[i].length || 1)))]), ["", "n", "n", "n", "n", "n", "n"]));
+  return figure(`Share of tasks with a right answer at least p times as fast, ${source}`,
+    (width) => {
+      const [left, right, top, bottom] = [46, width - 14, 22, Math.max(220, arms.length * 58 - 22)];
+      const x = logarithmic(range[0], range[1], left, right);
+      const y = linear(0, 1, bottom, top);
+      return [
+        bottom + 40, yAxis(y, left, {format: share, grid: right - left, title: "tasks"}),
+        xAxis(x, bottom, {format: times, from: left, to: right, title: `p: times as fast as the baseline, ${source}`}),
+        s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
+          const sorted = best[i].filter((one) => one.row !== null).map((one) => one.value).sort((a, b) => a - b);
+          const tasks = best[i].length || 1;
+          let [path, left_] = [`M${left} ${y(sorted.length / tasks)}`, sorted.length];
+          for (const value of sorted) path += `H${x(Math.max(value, range[0]))}V${y(--left_ / tasks)}`;
+          return s("g", {class: armClass(arm)},
+            s("path",
+              {class: "curve", d: path, "stroke-dasharray": source === "estimated" ? "2.5 2.5" : armDash(arm) || null}),
+            sorted.length ? marker(arm, x(sorted[Math.floor(sorted.length / 2)]),
+                              y((sorted.length - Math.floor(sorted.length / 2)) / tasks), 4.5, source)
+                          : null);
+        })
+      ];
+    },
+    plainTable(["arm", ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => "p = " + p)],
+      arms.map(
+        (arm, i) => [run.arms[arm].name,
+          ...[1, 1.1, 1.25, 1.5, 2, 3].map(
+            (p) => share(best[i].filter((one) => one.row !== null && one.value >= p).length / (best[i].length || 1)))]),
+      ["", "n", "n", "n", "n", "n", "n"]));
 }
 
 // Each task's best, a point each, an arm a line: where the speed-ups lie and which task they belong to.
 function speedStrips(run, source, arms) {
-  const best = arms.map((arm) => run.metrics.arms[arm].speed.find((one) => one.source === source).best.filter((one) => one.row !== null));
+  const best = arms.map(
+    (arm) => run.metrics.arms[arm].speed.find((one) => one.source === source).best.filter((one) => one.row !== null));
   const range = speedRange(best.flat().flatMap((one) => [one.value]));
-  return figure(`Best speed-up of each task, ${source}`, (width) => {
-    const [left, right, top] = [Math.min(150, width * 0.24), width - 14, 8];
-    const height = 58;
-    const bottom = top + arms.length * height;
-    const x = logarithmic(range[0], range[1], left, right);
-    return [bottom + 40,
-      xAxis(x, bottom, { format: times, from: left, to: right, grid: bottom - top, title: `times as fast as the baseline, ${source}` }),
-      s("path", { class: "unit", d: `M${x(1)} ${top}V${bottom}` }),
-      arms.map((arm, i) => {
-        const middle = top + i * height + height / 2;
-        const figures = run.metrics.arms[arm].speed.find((one) => one.source === source);
-        const mean = figures.best_of_k[figures.best_of_k.length - 1];
-        return s("g", { class: armClass(arm) }, s("text", { x: left - 12, y: middle + 4, "text-anchor": "end" }, ellipsis(run.arms[arm].name, 20)),
-          swarm(best[i].map((one) => ({ one, x: x(Math.max(one.value, range[0])) })), 4.2, height / 2 - 5).map(({ one, x: cx, dy }) =>
-            s("a", { href: "#/attempt/" + run.key(one.row), tabindex: -1 },
-              s("title", {}, plain(`${run.tasks[one.task].name}: ${times(one.value)} (${timesSpan(one.low, one.high)}), ${source}`)), marker(arm, cx, middle + dy, 3.6, source))),
-          mean ? s("path", { class: "focus", d: `M${x(Math.max(mean.value, range[0]))} ${middle - height / 2 + 4}V${middle + height / 2 - 4}`, "stroke-width": 2 }) : null);
-      })];
-  }, plainTable(["arm", "right", "least", "quarter", "median", "three quarters", "most"], arms.map((arm, i) => {
-    const sorted = best[i].map((one) => one.value).sort((a, b) => a - b);
-    const at = (p) => (sorted.length ? times(sorted[Math.round(p * (sorted.length - 1))]) : "–");
-    return [run.arms[arm].name, plural(sorted.length, "task"), at(0), at(0.25), at(0.5), at(0.75), at(1)];
-  }), ["", "n", "n", "n", "n", "n", "n"]));
+  return figure(`Best speed-up of each task, ${source}`,
+    (width) => {
+      const [left, right, top] = [Math.min(150, width * 0.24), width - 14, 8];
+      const height = 58;
+      const bottom = top + arms.length * height;
+      const x = logarithmic(range[0], range[1], left, right);
+      return [
+        bottom + 40, xAxis(x, bottom, {
+          format: times,
+          from: left,
+          to: right,
+          grid: bottom - top,
+          title: `times as fast as the baseline, ${source}`
+        }),
+        s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
+          const middle = top + i * height + height / 2;
+          const figures = run.metrics.arms[arm].speed.find((one) => one.source === source);
+          const mean = figures.best_of_k[figures.best_of_k.length - 1];
+          return s("g", {class: armClass(arm)},
+            s("text", {x: left - 12, y: middle + 4, "text-anchor": "end"}, ellipsis(run.arms[arm].name, 20)),
+            swarm(best[i].map((one) => ({one, x: x(Math.max(one.value, range[0]))})), 4.2, height / 2 - 5)
+              .map(
+                ({one, x: cx, dy}) => s("a", {href: "#/attempt/" + run.key(one.row), tabindex: -1},
+                  s("title", {},
+                    plain(
+                      `${run.tasks[one.task].name}: ${times(one.value)} (${timesSpan(one.low, one.high)}), ${source}`)),
+                  marker(arm, cx, middle + dy, 3.6, source))),
+            mean ? s("path", {
+              class: "focus",
+              d: `M${x(Math.max(mean.value, range[0]))} ${middle - height / 2 + 4}V${middle + height / 2 - 4}`,
+              "stroke-width": 2
+            })
+                 : null);
+        })
+      ];
+    },
+    plainTable(["arm", "right", "least", "quarter", "median", "three quarters", "most"], arms.map((arm, i) => {
+      const sorted = best[i].map((one) => one.value).sort((a, b) => a - b);
+      const at = (p) => (sorted.length ? times(sorted[Math.round(p * (sorted.length - 1))]) : "–");
+      return [run.arms[arm].name, plural(sorted.length, "task"), at(0), at(0.25), at(0.5), at(0.75), at(1)];
+    }),
+      ["", "n", "n", "n", "n", "n", "n"]));
 }
-function ellipsis(text, most) {
-  return text.length > most ? text.slice(0, most - 1) + "…" : text;
-}
+function ellipsis(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
 // Points moved up or down until they no longer lie on each other.
 function swarm(points, radius, most) {
   const placed = [];
@@ -83,7 +114,7 @@ function swarm(points, radius, most) {
       if (Math.abs(dy) > most) break;
       if (!near.some((other) => (other.x - point.x) ** 2 + (other.dy - dy) ** 2 < (2 * radius) ** 2 * 0.9)) break;
     }
-    placed.push({ ...point, dy: Math.max(-most, Math.min(most, dy)) });
+    placed.push({...point, dy: Math.max(-most, Math.min(most, dy))});
   }
   return placed;
 }
@@ -91,22 +122,35 @@ function swarm(points, radius, most) {
 // Lines of shares with intervals over a whole number: pass@k by k, right by turn.
 function shareLines(run, label, xTitle, lines) {
   const most = Math.max(2, ...lines.flatMap((line) => line.points.map((point) => point.at)));
-  return figure(label, (width) => {
-    const [left, right, top, bottom] = [46, width - 18, 22, 220];
-    const x = most > 12 ? logarithmic(1, most, left + 12, right) : linear(1, most, left + 12, right);
-    const y = linear(0, 1, bottom, top);
-    const ticks = [...new Set(lines.flatMap((line) => line.points.map((point) => point.at)))].sort((a, b) => a - b);
-    const fixed = Object.assign((value) => x(value), { ticks: () => ticks });
-    return [bottom + 40, yAxis(y, left, { format: share, grid: right - left, title: "samples right" }),
-      xAxis(fixed, bottom, { format: count, from: left, to: right, title: xTitle }),
-      lines.map(({ arm, points }, i) => {
-        const shift = (i - (lines.length - 1) / 2) * 5;
-        const at = (point) => x(point.at) + shift;
-        return s("g", { class: armClass(arm) },
-          s("path", { class: "curve", "stroke-dasharray": armDash(arm) || null, d: points.map((point, j) => `${j ? "L" : "M"}${at(point)} ${y(point.value)}`).join("") }),
-          points.map((point) => [s("path", { class: "whisker", d: `M${at(point)} ${y(point.low)}V${y(point.high)}` }),
-            s("g", {}, s("title", {}, plain(`${run.arms[arm].name}, ${point.at}: ${share(point.value)} (${shareSpan(point.low, point.high)})`)), marker(arm, at(point), y(point.value), 4, "measured"))]));
-      })];
-  }, plainTable(["arm", xTitle, "share", "95 % interval", "tasks", "samples"], lines.flatMap(({ arm, points }) => points.map((point) =>
-    [run.arms[arm].name, count(point.at), share(point.value), shareSpan(point.low, point.high), count(point.tasks), count(point.samples)])), ["", "n", "n", "n", "n", "n"]));
+  return figure(label,
+    (width) => {
+      const [left, right, top, bottom] = [46, width - 18, 22, 220];
+      const x = most > 12 ? logarithmic(1, most, left + 12, right) : linear(1, most, left + 12, right);
+      const y = linear(0, 1, bottom, top);
+      const ticks = [...new Set(lines.flatMap((line) => line.points.map((point) => point.at)))].sort((a, b) => a - b);
+      const fixed = Object.assign((value) => x(value), {ticks: () => ticks});
+      return [
+        bottom + 40, yAxis(y, left, {format: share, grid: right - left, title: "samples right"}),
+        xAxis(fixed, bottom, {format: count, from: left, to: right, title: xTitle}), lines.map(({arm, points}, i) => {
+          const shift = (i - (lines.length - 1) / 2) * 5;
+          const at = (point) => x(point.at) + shift;
+          return s("g", {class: armClass(arm)}, s("path", {
+            class: "curve",
+            "stroke-dasharray": armDash(arm) || null,
+            d: points.map((point, j) => `${j ? "L" : "M"}${at(point)} ${y(point.value)}`).join("")
+          }),
+            points.map((point) => [s("path", {class: "whisker", d: `M${at(point)} ${y(point.low)}V${y(point.high)}`}),
+                         s("g", {},
+                           s("title", {},
+                             plain(`${run.arms[arm].name}, ${point.at}: ${share(point.value)} (${
+                               shareSpan(point.low, point.high)})`)),
+                           marker(arm, at(point), y(point.value), 4, "measured"))]));
+        })
+      ];
+    },
+    plainTable(["arm", xTitle, "share", "95 % interval", "tasks", "samples"],
+      lines.flatMap(
+        ({arm, points}) => points.map((point) => [run.arms[arm].name, count(point.at), share(point.value),
+                                        shareSpan(point.low, point.high), count(point.tasks), count(point.samples)])),
+      ["", "n", "n", "n", "n", "n"]));
 }

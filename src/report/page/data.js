@@ -25,35 +25,33 @@ class Run {
     for (let row = 0; row < this.count; ++row) this.byTask[this.rows.task[row]].push(row);
   }
 
+  // Of a comparison there are no rows: it is all in the summary.
   static async read() {
-    return new Run(await unpack("summary"));
+    const summary = await unpack("summary");
+    return summary.compare ? {...summary, tasks: [], byKey: new Map()} : new Run(summary);
   }
 
   // What names a row in links: the archive's number, or its place where no candidate came.
   key(row) {
     const id = this.rows.id[row];
-    return id ? String(id) : "turn-" + (row + 1);
+    return id && this.archived ? String(id) : "turn-" + (row + 1);
   }
   text(column, row) {
     const index = this.rows[column][row];
     return index < 0 ? "" : this.strings[index];
   }
-  outcome(row) {
-    return this.outcomes[this.rows.outcome[row]];
-  }
+  outcome(row) { return this.outcomes[this.rows.outcome[row]]; }
   // The one speed that stands for the row: measured where it was.
   speed(row) {
-    const { measured, estimated } = this.rows;
-    if (measured[row]) return { source: "measured", value: measured[row][0], low: measured[row][1], high: measured[row][2] };
-    if (estimated[row]) return { source: "estimated", value: estimated[row][0], low: estimated[row][1], high: estimated[row][2] };
+    const {measured, estimated} = this.rows;
+    if (measured[row])
+      return {source: "measured", value: measured[row][0], low: measured[row][1], high: measured[row][2]};
+    if (estimated[row])
+      return {source: "estimated", value: estimated[row][0], low: estimated[row][1], high: estimated[row][2]};
     return null;
   }
-  taskIndex(name) {
-    return this.tasks.findIndex((task) => task.name === name);
-  }
-  armIndex(name) {
-    return this.arms.findIndex((arm) => arm.name === name);
-  }
+  taskIndex(name) { return this.tasks.findIndex((task) => task.name === name); }
+  armIndex(name) { return this.arms.findIndex((arm) => arm.name === name); }
 
   // { verdict, texts ... } of a row, with `lines` of its block. The few blocks used last are kept.
   async detail(row) {
@@ -68,12 +66,19 @@ class Run {
       const list = [];
       if (index < 0) return list;
       const runs = read.texts[index];
-      for (let i = 0; i < runs.length; i += 2) for (let line = 0; line < runs[i + 1]; ++line) list.push(runs[i] + line);
+      for (let i = 0; i < runs.length; i += 2)
+        for (let line = 0; line < runs[i + 1]; ++line) list.push(runs[i] + line);
       return list;
     };
     const one = read.attempts[slot];
     const profile = (index) => (index === undefined || index < 0 ? null : read.profiles[index]);
-    return { ...one, profile: profile(one.profile), baseline_profile: profile(one.baseline_profile), ids, line: (id) => read.lines[id],
-      lines: (index) => (index < 0 ? null : ids(index).map((line) => read.lines[line])) };
+    return {
+      ...one,
+      profile: profile(one.profile),
+      baseline_profile: profile(one.baseline_profile),
+      ids,
+      line: (id) => read.lines[id],
+      lines: (index) => (index < 0 ? null : ids(index).map((line) => read.lines[line]))
+    };
   }
 }

@@ -18,10 +18,10 @@ function difference(a, b, most = 2000) {
 function middle(a, b, start, endA, endB, most) {
   const [n, m] = [endA - start, endB - start];
   const limit = Math.min(n + m, most);
-  const zero = limit + 1; // the place of diagonal 0
+  const zero = limit + 1;  // the place of diagonal 0
   const reach = new Int32Array(2 * limit + 3).fill(-1);
   reach[zero + 1] = 0;
-  const trace = []; // after each round, what the diagonals -d ... d reach
+  const trace = [];  // after each round, what the diagonals -d ... d reach
   let found = false;
   for (let d = 0; d <= limit && !found; ++d) {
     for (let k = -d; k <= d && !found; k += 2) {
@@ -48,13 +48,13 @@ function middle(a, b, start, endA, endB, most) {
     const from = down ? k + 1 : k - 1;
     const [fromX, fromY] = [before[d + from], before[d + from] - from];
     while (x > fromX + (down ? 0 : 1) && y > fromY + (down ? 1 : 0)) steps.push([0, start + --x, start + --y]);
-    if (down) steps.push([1, start + x, start + --y]);
-    else steps.push([-1, start + --x, start + y]);
+    if (down)
+      steps.push([1, start + x, start + --y]);
+    else
+      steps.push([-1, start + --x, start + y]);
   }
   while (x > 0) steps.push([0, start + --x, start + --y]);
   return steps.reverse();
 }
 // Whether round d comes to diagonal k from the one above it (a line of b alone) and not from the one below (a line of a alone).
-function goesDown(reach, zero, k, d) {
-  return k === -d || (k !== d && reach[zero + k - 1] < reach[zero + k + 1]);
-}
+function goesDown(reach, zero, k, d) { return k === -d || (k !== d && reach[zero + k - 1] < reach[zero + k + 1]); }

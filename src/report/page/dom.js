@@ -6,21 +6,43 @@ const SVG = "http://www.w3.org/2000/svg";
 
 // C0 and C1 controls but tab and newline, zero-width and bidirectional controls, line separators, tags, variation selectors and
 // private use: what a reader cannot see, or what makes him see something else.
-const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
+const HIDDEN =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
 const HIDDEN_NAMES = {
-  "\u0000": "NUL", "\u0007": "BEL", "\u0008": "BS", "\u000c": "FF", "\r": "CR", "\u001b": "ESC", "\u007f": "DEL", "\u00ad": "SHY",
-  "\u061c": "ALM", "\u200b": "ZWSP", "\u200c": "ZWNJ", "\u200d": "ZWJ", "\u200e": "LRM", "\u200f": "RLM", "\u2028": "LSEP",
-  "\u2029": "PSEP", "\u202a": "LRE", "\u202b": "RLE", "\u202c": "PDF", "\u202d": "LRO", "\u202e": "RLO", "\u2060": "WJ",
-  "\u2066": "LRI", "\u2067": "RLI", "\u2068": "FSI", "\u2069": "PDI", "\ufeff": "BOM",
+  "\u0000": "NUL",
+  "\u0007": "BEL",
+  "\u0008": "BS",
+  "\u000c": "FF",
+  "\r": "CR",
+  "\u001b": "ESC",
+  "\u007f": "DEL",
+  "\u00ad": "SHY",
+  "\u061c": "ALM",
+  "\u200b": "ZWSP",
+  "\u200c": "ZWNJ",
+  "\u200d": "ZWJ",
+  "\u200e": "LRM",
+  "\u200f": "RLM",
+  "\u2028": "LSEP",
+  "\u2029": "PSEP",
+  "\u202a": "LRE",
+  "\u202b": "RLE",
+  "\u202c": "PDF",
+  "\u202d": "LRO",
+  "\u202e": "RLO",
+  "\u2060": "WJ",
+  "\u2066": "LRI",
+  "\u2067": "RLI",
+  "\u2068": "FSI",
+  "\u2069": "PDI",
+  "\ufeff": "BOM",
 };
 function hiddenName(character) {
   return HIDDEN_NAMES[character] || "U+" + character.codePointAt(0).toString(16).toUpperCase().padStart(4, "0");
 }
 
 // For attributes and the window's title, where no labels can stand.
-function plain(text) {
-  return String(text).replace(HIDDEN, (character) => "‹" + hiddenName(character) + "›");
-}
+function plain(text) { return String(text).replace(HIDDEN, (character) => "‹" + hiddenName(character) + "›"); }
 
 function appendText(node, text) {
   let from = 0;
@@ -33,16 +55,21 @@ function appendText(node, text) {
     node.append(label);
     from = match.index + match[0].length;
   }
-  if (from === 0) node.append(text);
-  else if (from < text.length) node.append(text.slice(from));
+  if (from === 0)
+    node.append(text);
+  else if (from < text.length)
+    node.append(text.slice(from));
 }
 
 function append(node, children) {
   for (const child of children) {
     if (child === null || child === undefined || child === false) continue;
-    if (Array.isArray(child)) append(node, child);
-    else if (child instanceof Node) node.append(child);
-    else appendText(node, String(child));
+    if (Array.isArray(child))
+      append(node, child);
+    else if (child instanceof Node)
+      node.append(child);
+    else
+      appendText(node, String(child));
   }
   return node;
 }
@@ -66,9 +93,7 @@ function build(node, attributes, children) {
 }
 
 // h("a", { href: "#/", class: "x", on: { click } }, "text", node, [more])
-function h(tag, attributes, ...children) {
-  return build(document.createElement(tag), attributes || {}, children);
-}
+function h(tag, attributes, ...children) { return build(document.createElement(tag), attributes || {}, children); }
 // The same for SVG.
 function s(tag, attributes, ...children) {
   return build(document.createElementNS(SVG, tag), attributes || {}, children);
@@ -80,9 +105,10 @@ function replace(node, ...children) {
 }
 
 // Said to those who listen to the page instead of looking at it.
-function say(text) {
-  replace(document.getElementById("said"), text);
-}
+function say(text) { replace(document.getElementById("said"), text); }
+
+// A name of several parts, which may be parted there and nowhere else: "norm/rmsnorm_bf16".
+function parted(name) { return name.split(/(?<=[/_])/).flatMap((part, i) => (i ? [h("wbr", {}), part] : [part])); }
 
 // A box that is drawn for its width, and drawn anew when that changes.
 function drawn(draw) {

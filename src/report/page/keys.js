@@ -17,8 +17,13 @@ const KEYS = [
 
 function keysDialog() {
   const dialog = document.getElementById("keys");
-  replace(dialog, h("h2", { id: "keys-title" }, "Keys"), h("dl", {}, KEYS.map(([keys, what]) => [h("dt", {}, keys.split(" ").map((key) => (key === "or" ? " or " : [h("kbd", {}, key), " "]))), h("dd", {}, what)])),
-    h("button", { type: "button", class: "button", on: { click: () => dialog.close() } }, "Close"));
+  replace(dialog, h("h2", {id: "keys-title"}, "Keys"),
+    h("dl", {},
+      KEYS.map(
+        ([keys,
+          what]) => [h("dt", {}, keys.split(" ").map((key) => (key === "or" ? " or " : [h("kbd", {}, key), " "]))),
+          h("dd", {}, what)])),
+    h("button", {type: "button", class: "button", on: {click: () => dialog.close()}}, "Close"));
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
   });
@@ -39,22 +44,27 @@ function startKeys(page) {
 }
 
 function handle(page, event, dialog) {
-  const { run } = page;
+  const {run} = page;
+  if (run.compare && "1234u[]npd/".includes(event.key)) return false;
   switch (event.key) {
     case "1": location.hash = "#/"; return true;
     case "2": location.hash = "#/tasks"; return true;
     case "3": location.hash = "#/attempts"; return true;
     case "4": location.hash = "#/about"; return true;
-    case "u": case "Backspace": page.up(); return true;
+    case "u":
+    case "Backspace": page.up(); return true;
     case "[": page.sideways(-1); return true;
     case "]": page.sideways(1); return true;
     case "n": return Boolean(run.keep && run.keep.code && run.keep.code.findingFrom(1));
     case "p": return Boolean(run.keep && run.keep.code && run.keep.code.findingFrom(-1));
-    case "d": if (run.keep && run.keep.nextMode) run.keep.nextMode(); return true;
+    case "d":
+      if (run.keep && run.keep.nextMode) run.keep.nextMode();
+      return true;
     case "t": page.theme(); return true;
     case "?": dialog.showModal(); return true;
     case "/": page.search(); return true;
-    case "j": case "ArrowDown": return firstRow(event);
+    case "j":
+    case "ArrowDown": return firstRow(event);
     default: return false;
   }
 }

@@ -4,27 +4,33 @@
 
 function card(title, note, size, ...content) {
   const id = "card-" + title.toLowerCase().replace(/[^a-z]+/g, "-");
-  return h("section", { class: "card " + size, "aria-labelledby": id }, h("header", {}, h("h2", { id }, title), note ? h("p", {}, note) : null), content);
+  return h("section", {class: "card " + size, "aria-labelledby": id},
+    h("header", {}, h("h2", {id}, title), note ? h("p", {}, note) : null), content);
 }
 
 function runHead(run) {
   const sources = [...new Set(run.metrics.arms.flatMap((arm) => arm.speed.map((speed) => speed.source)))];
   const made = run.bench ? [h("li", {}, h("b", {}, count(run.arms.length)), run.arms.length === 1 ? " arm" : " arms"), h("li", {}, h("b", {}, count(run.tasks.length)), run.tasks.length === 1 ? " task" : " tasks"),
     h("li", {}, h("b", {}, "k = " + count(run.k)), " samples a task"), h("li", {}, h("b", {}, count(run.turns)), run.turns === 1 ? " turn a sample" : " turns a sample")] : [h("li", {}, h("b", {}, count(run.count)), run.count === 1 ? " attempt" : " attempts")];
-  return h("div", { class: "head" }, h("h1", { tabindex: -1 }, run.name || run.id), h("ul", { class: "facts" }, made,
-    h("li", {}, "target ", h("b", {}, run.target || "–")), h("li", {}, run.device ? ["on ", h("b", {}, run.device)] : "no GPU: nothing was measured"),
-    sources.map((source) => h("li", {}, "speed ", sourceTag(source))), h("li", {}, instant(run.started))));
+  return h("div", {class: "head"}, h("h1", {tabindex: -1}, run.name || run.id),
+    h("ul", {class: "facts"}, made, h("li", {}, "target ", h("b", {}, run.target || "–")),
+      h("li", {}, run.device ? ["on ", h("b", {}, run.device)] : "no GPU: nothing was measured"),
+      sources.map((source) => h("li", {}, "speed ", sourceTag(source))), h("li", {}, instant(run.started))));
 }
 function notes(run) {
   const all = [...run.metrics.notes];
   if (run.rejudged_from) all.unshift(`The candidates are those of run ${run.rejudged_from}, judged again.`);
-  return all.length ? h("div", { class: "notice", role: "note" }, h("ul", {}, all.map((note) => h("li", {}, note)))) : null;
+  return all.length ? h("div", {class: "notice", role: "note"}, h("ul", {}, all.map((note) => h("li", {}, note))))
+                    : null;
 }
 
 // The figure large; what it stands on below.
 function shareCell(figure, arm) {
-  if (!figure) return h("span", { class: "tone-none" }, "–");
-  return [h("span", { class: "big" }, share(figure.value)), shareBar(figure, arm), h("small", {}, shareSpan(figure.low, figure.high) + ` · ${count(figure.tasks)} × ${digitsOf(figure)}`)];
+  if (!figure) return h("span", {class: "tone-none"}, "–");
+  return [
+    h("span", {class: "big"}, share(figure.value)), shareBar(figure, arm),
+    h("small", {}, shareSpan(figure.low, figure.high) + ` · ${count(figure.tasks)} × ${digitsOf(figure)}`)
+  ];
 }
 // Samples a task, or all samples where tasks have different numbers of them.
 function digitsOf(figure) {
@@ -32,37 +38,86 @@ function digitsOf(figure) {
   return Number.isInteger(each) ? count(each) : each.toFixed(1);
 }
 function speedCell(figure, source, range, arm) {
-  if (!figure) return h("span", { class: "tone-none" }, "–");
-  return [h("span", { class: "big" + (source === "estimated" ? " estimate" : "") }, times(figure.value)), speedBar(figure, source, range, arm), h("small", {}, `${timesSpan(figure.low, figure.high)} · ${count(figure.tasks)} tasks`)];
+  if (!figure) return h("span", {class: "tone-none"}, "–");
+  return [
+    h("span", {class: "big" + (source === "estimated" ? " estimate" : "")}, times(figure.value)),
+    speedBar(figure, source, range, arm),
+    h("small", {}, `${timesSpan(figure.low, figure.high)} · ${count(figure.tasks)} tasks`)
+  ];
 }
 const last = (list) => list[list.length - 1];
 
 function leaderboard(run) {
-  const { metrics } = run;
+  const {metrics} = run;
   const k = metrics.k;
   const percent = Math.round((1 - metrics.alpha) * 100);
-  const sources = ["measured", "estimated"].filter((source) => metrics.arms.some((arm) => arm.speed.some((speed) => speed.source === source)));
+  const sources = ["measured", "estimated"].filter(
+    (source) => metrics.arms.some((arm) => arm.speed.some((speed) => speed.source === source)));
   const at = (list, wanted) => list.find((one) => one.k === wanted);
   const ofSource = (arm, source) => arm.speed.find((speed) => speed.source === source);
   const means = metrics.arms.flatMap((arm) => arm.speed.map((speed) => last(speed.best_of_k))).filter(Boolean);
-  const range = speedRange(means.flatMap((figure) => [figure.low, figure.value, Math.min(figure.high, figure.value * 3)]));
+  const range =
+    speedRange(means.flatMap((figure) => [figure.low, figure.value, Math.min(figure.high, figure.value * 3)]));
   const columns = [
-    { title: "arm", sort: (arm) => run.arms[arm.arm].name, cell: (arm) => [armName(run, arm.arm), h("small", {}, armWords(run, arm))] },
-    { title: "right, pass@1", kind: "", help: "share of samples found right by all gates that ran", sort: (arm) => (at(arm.right, 1) || {}).value, cell: (arm) => shareCell(at(arm.right, 1), arm.arm) },
+    {
+      title: "arm",
+      sort: (arm) => run.arms[arm.arm].name,
+      cell: (arm) => [armName(run, arm.arm), h("small", {}, armWords(run, arm))]
+    },
+    {
+      title: "right, pass@1",
+      kind: "",
+      help: "share of samples found right by all gates that ran",
+      sort: (arm) => (at(arm.right, 1) || {}).value,
+      cell: (arm) => shareCell(at(arm.right, 1), arm.arm)
+    },
   ];
-  if (k > 1) columns.push({ title: `right, pass@${k}`, help: `chance that one of ${k} samples is right (unbiased)`, sort: (arm) => (at(arm.right, k) || {}).value, cell: (arm) => shareCell(at(arm.right, k), arm.arm) });
-  columns.push({ title: "assembles, pass@1", help: "share of samples that ptxas takes", sort: (arm) => (at(arm.assembled, 1) || {}).value, cell: (arm) => shareCell(at(arm.assembled, 1), arm.arm) });
+  if (k > 1)
+    columns.push({
+      title: `right, pass@${k}`,
+      help: `chance that one of ${k} samples is right (unbiased)`,
+      sort: (arm) => (at(arm.right, k) || {}).value,
+      cell: (arm) => shareCell(at(arm.right, k), arm.arm)
+    });
+  columns.push({
+    title: "assembles, pass@1",
+    help: "share of samples that ptxas takes",
+    sort: (arm) => (at(arm.assembled, 1) || {}).value,
+    cell: (arm) => shareCell(at(arm.assembled, 1), arm.arm)
+  });
   for (const source of sources) {
-    columns.push({ title: [`fast₁@${k} `, sourceTag(source)], help: "share of tasks for which one of k samples is right and faster than the baseline", sort: (arm) => (fastAt(ofSource(arm, source), 1, k) || {}).value, cell: (arm) => shareCell(fastAt(ofSource(arm, source), 1, k), arm.arm) });
-    columns.push({ title: [`best of ${k} `, sourceTag(source)], help: "geometric mean over tasks of the best right of k samples; 1 where none is right", sort: (arm) => (ofSource(arm, source) ? last(ofSource(arm, source).best_of_k) : {}).value, cell: (arm) => speedCell(ofSource(arm, source) && last(ofSource(arm, source).best_of_k), source, range, arm.arm) });
+    columns.push({
+      title: [`fast₁@${k} `, sourceTag(source)],
+      help: "share of tasks for which one of k samples is right and faster than the baseline",
+      sort: (arm) => (fastAt(ofSource(arm, source), 1, k) || {}).value,
+      cell: (arm) => shareCell(fastAt(ofSource(arm, source), 1, k), arm.arm)
+    });
+    columns.push({
+      title: [`best of ${k} `, sourceTag(source)],
+      help: "geometric mean over tasks of the best right of k samples; 1 where none is right",
+      sort: (arm) => (ofSource(arm, source) ? last(ofSource(arm, source).best_of_k) : {}).value,
+      cell: (arm) => speedCell(ofSource(arm, source) && last(ofSource(arm, source).best_of_k), source, range, arm.arm)
+    });
   }
-  columns.push({ title: "cost a success", kind: "n", help: "all that was spent, divided by the samples that came out right", sort: (arm) => (arm.cost.usd_a_success ? arm.cost.usd_a_success.value : null), cell: costCell });
-  return card("Leaderboard", `Below each figure: its ${percent} % interval, by bootstrap over tasks and their samples, and tasks × samples. Fast and best count a task without a right answer as 1×. Choose an arm to see its tasks.`, "long",
-    sortedTable({ label: "Leaderboard", columns, items: metrics.arms, order: 1, open: (arm) => "#/tasks?arm=" + encodeURIComponent(run.arms[arm.arm].name) }));
+  columns.push({
+    title: "cost a success",
+    kind: "n",
+    help: "all that was spent, divided by the samples that came out right",
+    sort: (arm) => (arm.cost.usd_a_success ? arm.cost.usd_a_success.value : null),
+    cell: costCell
+  });
+  return card("Leaderboard",
+    `Below each figure: its ${
+      percent} % interval, by bootstrap over tasks and their samples, and tasks × samples. Fast and best count a task without a right answer as 1×. Choose an arm to see its tasks.`,
+    "long", sortedTable({
+      label: "Leaderboard",
+      columns,
+      items: metrics.arms,
+      order: 1,
+      open: (arm) => "#/tasks?arm=" + encodeURIComponent(run.arms[arm.arm].name)
+    }));
 }
-function fastAt(speed, p, k) {
-  return speed ? speed.fast.find((one) => one.p === p && one.k === k) : null;
-}
+function fastAt(speed, p, k) { return speed ? speed.fast.find((one) => one.p === p && one.k === k) : null; }
 function armWords(run, arm) {
   const words = [plural(arm.samples, "sample")];
   if (run.arms[arm.arm].language === "cuda") words.unshift("writes CUDA C");
@@ -70,112 +125,210 @@ function armWords(run, arm) {
   return words.join(" · ");
 }
 function costCell(arm) {
-  const { cost } = arm;
+  const {cost} = arm;
   const tokens = cost.asked + cost.answered;
-  if (!tokens && !cost.requests) return [h("span", {}, "no model"), h("small", {}, seconds(cost.ask_seconds + cost.judge_seconds) + " in all")];
-  const main = cost.usd === null ? h("span", { class: "tone-none", title: "the model's price is not in the data file" }, "price unknown") : cost.usd_a_success ? h("span", { class: "big" }, money(cost.usd_a_success.value)) : h("span", {}, money(cost.usd) + ", no success");
-  const spans = cost.usd !== null && cost.usd_a_success ? money(cost.usd_a_success.low) + " to " + money(cost.usd_a_success.high) : "";
-  return [main, h("small", {}, spans), h("small", {}, `${cost.tokens_a_success ? short(cost.tokens_a_success.value) : "∞"} tokens${cost.tokens_estimated ? " (partly estimated)" : ""}`)];
+  if (!tokens && !cost.requests)
+    return [h("span", {}, "no model"), h("small", {}, seconds(cost.ask_seconds + cost.judge_seconds) + " in all")];
+  const main = cost.usd === null
+    ? h("span", {class: "tone-none", title: "the model's price is not in the data file"}, "price unknown")
+    : cost.usd_a_success ? h("span", {class: "big"}, money(cost.usd_a_success.value))
+                         : h("span", {}, money(cost.usd) + ", no success");
+  const spans = cost.usd !== null && cost.usd_a_success
+    ? money(cost.usd_a_success.low) + " to " + money(cost.usd_a_success.high)
+    : "";
+  return [
+    main, h("small", {}, spans),
+    h("small", {},
+      `${cost.tokens_a_success ? short(cost.tokens_a_success.value) : "∞"} tokens${
+        cost.tokens_estimated ? " (partly estimated)" : ""}`)
+  ];
 }
 
 // What stands at the top: one sentence's worth of figures.
 function headline(run) {
   const tiles = [];
-  const tile = (name, value, below) => tiles.push(h("dl", { class: "tile" }, h("dt", {}, name), h("dd", {}, value), below ? h("dd", { class: "small" }, below) : null));
+  const tile = (name, value, below) => tiles.push(
+    h("dl", {class: "tile"}, h("dt", {}, name), h("dd", {}, value), below ? h("dd", {class: "small"}, below) : null));
   const right = [...Array(run.count).keys()].filter((row) => run.rows.right[row]);
   const turnsWord = run.turns > 1 || run.bench ? "turns" : "attempts";
   tile("right", `${count(right.length)} of ${count(run.count)}`, `${turnsWord} found right by all gates that ran`);
-  const best = right.map((row) => ({ row, speed: run.speed(row) })).filter((one) => one.speed);
+  const best = right.map((row) => ({row, speed: run.speed(row)})).filter((one) => one.speed);
   for (const source of ["measured", "estimated"]) {
     const top = best.filter((one) => one.speed.source === source).sort((a, b) => b.speed.value - a.speed.value)[0];
-    if (top) tile([`best, `, sourceTag(source)], h("a", { href: "#/attempt/" + run.key(top.row) }, times(top.speed.value)), `${timesSpan(top.speed.low, top.speed.high)} · ${run.tasks[run.rows.task[top.row]].name}`);
+    if (top)
+      tile([`best, `, sourceTag(source)], h("a", {href: "#/attempt/" + run.key(top.row)}, times(top.speed.value)),
+        `${timesSpan(top.speed.low, top.speed.high)} · ${run.tasks[run.rows.task[top.row]].name}`);
   }
   const solved = run.byTask.filter((rows) => rows.some((row) => run.rows.right[row])).length;
-  if (run.tasks.length > 1) tile("tasks solved", `${count(solved)} of ${count(run.tasks.length)}`, "by any arm, in any sample");
+  if (run.tasks.length > 1)
+    tile("tasks solved", `${count(solved)} of ${count(run.tasks.length)}`, "by any arm, in any sample");
   const spent = run.metrics.arms.reduce((sum, arm) => sum + arm.cost.asked + arm.cost.answered, 0);
   const clock = run.metrics.arms.reduce((sum, arm) => sum + arm.cost.ask_seconds + arm.cost.judge_seconds, 0);
-  if (clock > 0) tile("work", seconds(clock), spent ? `asking and judging · ${short(spent)} tokens` : "asking and judging, all threads together");
-  return h("div", { class: "tiles" }, tiles);
+  if (clock > 0)
+    tile("work", seconds(clock),
+      spent ? `asking and judging · ${short(spent)} tokens` : "asking and judging, all threads together");
+  return h("div", {class: "tiles"}, tiles);
 }
 
 // Parts of the run side by side: families, levels, splits, tags.
 function groups(run) {
-  const keys = [...new Set(run.metrics.arms.flatMap((arm) => arm.groups.map((group) => group.key)))];
+  const order = ["family", "level", "split", "tag", "fact"];
+  const keys = [...new Set(run.metrics.arms.flatMap((arm) => arm.groups.map((group) => group.key)))].sort(
+    (a, b) => order.indexOf(a) - order.indexOf(b));
   if (!keys.length) return null;
   const box = h("div", {});
-  const buttons = keys.map((key) => h("button", { type: "button", "aria-pressed": "false", on: { click: () => choose(key) } }, key));
+  const buttons =
+    keys.map((key) => h("button", {type: "button", "aria-pressed": "false", on: {click: () => choose(key)}}, key));
   function choose(key) {
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(keys[i] === key)));
-    const values = [...new Set(run.metrics.arms.flatMap((arm) => arm.groups.filter((group) => group.key === key).map((group) => group.value)))].sort(compare);
-    replace(box, h("div", { class: "scroller" }, h("table", { class: "plain tight heat", "aria-label": "Right by " + key },
-      h("thead", {}, h("tr", {}, h("th", { scope: "col" }, key), run.metrics.arms.map((arm) => h("th", { scope: "col", class: "n" }, run.arms[arm.arm].name)))),
-      h("tbody", {}, values.map((value) => h("tr", {}, h("th", { scope: "row" }, value), run.metrics.arms.map((arm) => {
-        const group = arm.groups.find((one) => one.key === key && one.value === value);
-        if (!group) return h("td", { class: "cell" }, "–");
-        const fill = h("i", {});
-        fill.style.width = 100 * group.right.value + "%";
-        return h("td", { class: "cell " + armClass(arm.arm), title: `${shareSpan(group.right.low, group.right.high)}; ${plural(group.right.tasks, "task")}, ${plural(group.right.samples, "sample")}` },
-          h("span", {}, share(group.right.value)), h("small", {}, `${shareSpan(group.right.low, group.right.high)} · n ${count(group.right.samples)}`), h("span", { class: "fill" }, fill));
-      })))))));
+    const values = [
+      ...new Set(
+        run.metrics.arms.flatMap((arm) => arm.groups.filter((group) => group.key === key).map((group) => group.value)))
+    ].sort(compare);
+    replace(box,
+      h("div", {class: "scroller"},
+        h("table", {class: "plain tight heat", "aria-label": "Right by " + key},
+          h("thead", {},
+            h("tr", {}, h("th", {scope: "col"}, key),
+              run.metrics.arms.map((arm) => h("th", {scope: "col", class: "n"}, run.arms[arm.arm].name)))),
+          h("tbody", {},
+            values.map((value) => h("tr", {}, h("th", {scope: "row"}, value), run.metrics.arms.map((arm) => {
+              const group = arm.groups.find((one) => one.key === key && one.value === value);
+              if (!group) return h("td", {class: "cell"}, "–");
+              const fill = h("i", {});
+              fill.style.width = 100 * group.right.value + "%";
+              return h("td", {
+                class: "cell " + armClass(arm.arm),
+                title: `${shareSpan(group.right.low, group.right.high)}; ${plural(group.right.tasks, "task")}, ${
+                  plural(group.right.samples, "sample")}`
+              },
+                h("span", {}, share(group.right.value)),
+                h("small", {}, `${shareSpan(group.right.low, group.right.high)} · n ${count(group.right.samples)}`),
+                h("span", {class: "fill"}, fill));
+            })))))));
   }
   choose(keys[0]);
-  return card("Where it works", "Share of samples that are right (pass@1), by part of the task set.", "half", h("div", { class: "codebar" }, h("div", { class: "seg", role: "group", "aria-label": "Group by" }, buttons)), box);
+  return card("Where it works", "Share of samples that are right (pass@1), by part of the task set.",
+    run.arms.length > 3 ? "long" : "half",
+    h("div", {class: "codebar"}, h("div", {class: "seg", role: "group", "aria-label": "Group by"}, buttons)), box);
 }
 
 function claims(run) {
   const arms = run.metrics.arms.filter((arm) => arm.claims && arm.claims.with_claims);
   if (!arms.length) return null;
-  return card("Comments and code", "What a candidate's comments claim of its code, checked against the code, beside whether the candidate is right. The odds ratio is of being right, all claims true against some false.", "half",
-    h("div", { class: "scroller" }, plainTable(["arm", "claims that hold", "right, all true", "right, some false", "odds ratio", "p"], arms.map((arm) => {
-      const c = arm.claims;
-      const of = (a, b) => (a + b ? `${count(a)} of ${count(a + b)}` : "–");
-      return [run.arms[arm.arm].name, `${count(c.hold)} of ${count(c.claims)}`, of(c.true_right, c.true_wrong), of(c.false_right, c.false_wrong), c.odds_ratio === null ? "–" : digits(c.odds_ratio, 2), c.p_value === null ? "–" : digits(c.p_value, 2)];
-    }), ["", "n", "n", "n", "n", "n"])));
+  return card("Comments and code",
+    "What a candidate's comments claim of its code, checked against the code, beside whether the candidate is right. The odds ratio is of being right, all claims true against some false.",
+    "half",
+    h("div", {class: "scroller"},
+      plainTable(["arm", "claims that hold", "right, all true", "right, some false", "odds ratio", "p"],
+        arms.map((arm) => {
+          const c = arm.claims;
+          const of = (a, b) => (a + b ? `${count(a)} of ${count(a + b)}` : "–");
+          return [
+            run.arms[arm.arm].name, `${count(c.hold)} of ${count(c.claims)}`, of(c.true_right, c.true_wrong),
+            of(c.false_right, c.false_wrong), c.odds_ratio === null ? "–" : digits(c.odds_ratio, 2),
+            c.p_value === null ? "–" : digits(c.p_value, 2)
+          ];
+        }),
+        ["", "n", "n", "n", "n", "n"])));
 }
 
 function costs(run) {
   const arms = run.metrics.arms.filter((arm) => arm.cost.requests || arm.cost.ask_seconds + arm.cost.judge_seconds > 0);
   if (!arms.length) return null;
-  const span = (figure, format) => (figure ? [format(figure.value), h("small", {}, `${format(figure.low)} to ${format(figure.high)}`)] : "–");
-  return card("Cost", "Totals, and what one right sample took of them. Time is that of all threads together; a price that is not known is never guessed.", "half",
-    h("div", { class: "scroller" }, plainTable(["arm", "requests", "tokens asked", "answered", "of it reasoning", "spent", "a success", "time a success"], arms.map((arm) => {
-      const c = arm.cost;
-      return [armName(run, arm.arm), count(c.requests), short(c.asked) + (c.tokens_estimated ? " ≈" : ""), short(c.answered), short(c.reasoning), c.requests ? money(c.usd) : "–", span(c.usd_a_success, money), span(c.seconds_a_success, seconds)];
-    }), ["", "n", "n", "n", "n", "n", "n", "n"])));
+  const span = (figure, format) =>
+    (figure ? [format(figure.value), h("small", {}, `${format(figure.low)} to ${format(figure.high)}`)] : "–");
+  return card("Cost",
+    "Totals, and what one right sample took of them. Time is that of all threads together; a price that is not known is never guessed.",
+    run.arms.length > 3 ? "long" : "half",
+    h("div", {class: "scroller"},
+      plainTable(
+        ["arm", "requests", "tokens asked", "answered", "of it reasoning", "spent", "a success", "time a success"],
+        arms.map((arm) => {
+          const c = arm.cost;
+          return [
+            armName(run, arm.arm), count(c.requests), short(c.asked) + (c.tokens_estimated ? " ≈" : ""),
+            short(c.answered), short(c.reasoning), c.requests ? money(c.usd) : "–", span(c.usd_a_success, money),
+            span(c.seconds_a_success, seconds)
+          ];
+        }),
+        ["", "n", "n", "n", "n", "n", "n", "n"])));
 }
 
 function overview(run) {
-  const { metrics } = run;
+  const {metrics} = run;
   const arms = metrics.arms.map((_, i) => i);
-  const parts = [runHead(run), notes(run), headline(run)];
+  const parts = [runHead(run), run.bench ? notes(run) : null, headline(run)];
   const cards = [];
-  if (run.bench || run.tasks.length > 1) cards.push(leaderboard(run));
-  else cards.push(ranking(run));
+  if (run.bench || run.tasks.length > 1)
+    cards.push(leaderboard(run));
+  else
+    cards.push(ranking(run));
   for (const source of ["measured", "estimated"]) {
-    const with_ = arms.filter((arm) => metrics.arms[arm].speed.some((speed) => speed.source === source && speed.best.some((one) => one.row !== null)));
+    const with_ = arms.filter((arm) => metrics.arms[arm].speed.some(
+                                (speed) => speed.source === source && speed.best.some((one) => one.row !== null)));
     if (!with_.length || run.tasks.length < 2) continue;
-    cards.push(card("How fast, " + source, "The curve is fast_p: the share of tasks with a right answer that is at least p times as fast, of the best of all samples. Where it meets the left edge is the share of tasks solved.", "half", armLegend(run, with_), fastCurve(run, source, with_)));
-    cards.push(card("Speed of each task, " + source, `The best right answer of each task${source === "estimated" ? "; estimated, so drawn hollow" : ""}. The upright line is the geometric mean of the best of k.`, "half", speedStrips(run, source, with_)));
+    cards.push(card("How fast, " + source,
+      "The curve is fast_p: the share of tasks with a right answer that is at least p times as fast, of the best of all samples. Where it meets the left edge is the share of tasks solved.",
+      "half", armLegend(run, with_), fastCurve(run, source, with_)));
+    cards.push(card("Speed of each task, " + source,
+      `The best right answer of each task${
+        source === "estimated" ? "; estimated, so drawn hollow"
+                               : ""}. The upright line is the geometric mean of the best of k.`,
+      "half", speedStrips(run, source, with_)));
   }
-  if (metrics.k > 1) cards.push(card("Right by samples", "pass@k, unbiased, with intervals.", "half", armLegend(run, arms), shareLines(run, "pass@k by k", "k samples", metrics.arms.map((arm) => ({ arm: arm.arm, points: arm.right.map((one) => ({ at: one.k, ...one })) })))));
-  if (run.turns > 1 && metrics.arms.some((arm) => arm.turns.length > 1)) cards.push(card("Right by turns", "Share of samples right by the time of a turn: what repair and reflection add.", "half", armLegend(run, arms), shareLines(run, "Share right by turn", "turn", metrics.arms.map((arm) => ({ arm: arm.arm, points: arm.turns.map((one) => ({ at: one.turn, ...one.right })) })))));
-  cards.push(failureCard(run), rooflineCard(run), run.tasks.length > 1 ? groups(run) : null, costs(run), claims(run));
-  return [parts, h("div", { class: "grid" }, cards)];
+  if (run.bench && metrics.k > 1)
+    cards.push(card("Right by samples", "pass@k, unbiased, with intervals.", "half", armLegend(run, arms),
+      shareLines(run, "pass@k by k", "k samples",
+        metrics.arms.map((arm) => ({arm: arm.arm, points: arm.right.map((one) => ({at: one.k, ...one}))})))));
+  if (run.turns > 1 && metrics.arms.some((arm) => arm.turns.length > 1))
+    cards.push(card("Right by turns", "Share of samples right by the time of a turn: what repair and reflection add.",
+      "half", armLegend(run, arms),
+      shareLines(run, "Share right by turn", "turn",
+        metrics.arms.map((arm) => ({arm: arm.arm, points: arm.turns.map((one) => ({at: one.turn, ...one.right}))})))));
+  const told = run.bench || metrics.arms.some((arm) => arm.failures.some((one) => one.kind !== "none"));
+  cards.push(told ? failureCard(run) : null, rooflineCard(run), run.tasks.length > 1 ? groups(run) : null, costs(run),
+    run.bench ? claims(run) : null);
+  return [parts, h("div", {class: "grid"}, cards)];
 }
 
 // A run of optimise: its attempts, best first, each speed with its interval.
 function ranking(run) {
   const rows = [...Array(run.count).keys()];
   const order = (row) => (run.rows.right[row] ? 0 : 1);
-  rows.sort((a, b) => order(a) - order(b) || compare(-(run.speed(a) || { value: -1 }).value, -(run.speed(b) || { value: -1 }).value));
-  const range = speedRange(rows.flatMap((row) => (run.speed(row) ? [run.speed(row).low, Math.min(run.speed(row).high, 3 * run.speed(row).value)] : [])));
-  return card("Attempts", "Right ones first, the fastest at the top. A filled point was measured on a GPU, a hollow one is an estimate, and a line is its interval.", "long", sortedTable({
-    label: "Attempts", items: rows.slice(0, 200), order: 0, columns: [
-      { title: "candidate", cell: (row) => [run.text("name", row) || "no candidate", h("small", {}, ellipsis(run.text("idea", row), 90))] },
-      { title: "outcome", sort: (row) => run.outcome(row), cell: (row) => outcomeBadge(run.outcome(row)) },
-      { title: "times as fast", sort: (row) => (run.speed(row) || {}).value, cell: (row) => { const speed = run.speed(row); return speed ? [h("span", { class: "oneline" }, h("span", { class: "big" + (speed.source === "estimated" ? " estimate" : "") }, times(speed.value)), " ", sourceTag(speed.source)), speedBar(speed, speed.source, range, run.rows.arm[row]), h("small", {}, timesSpan(speed.low, speed.high))] : "–"; } },
-      { title: "registers", kind: "n", sort: (row) => run.rows.registers[row] || null, cell: (row) => (run.rows.registers[row] ? count(run.rows.registers[row]) : "–") },
-      { title: "by", sort: (row) => run.arms[run.rows.arm[row]].name, cell: (row) => armName(run, run.rows.arm[row]) },
-      { title: "what was found", cell: (row) => ellipsis(run.text("reason", row), 160) },
-    ], open: (row) => "#/attempt/" + run.key(row) }));
+  rows.sort((a, b) => order(a) - order(b) ||
+      compare(-(run.speed(a) || {value: -1}).value, -(run.speed(b) || {value: -1}).value));
+  const range = speedRange(rows.flatMap(
+    (row) => (run.speed(row) ? [run.speed(row).low, Math.min(run.speed(row).high, 3 * run.speed(row).value)] : [])));
+  return card("Attempts",
+    "Right ones first, the fastest at the top. A filled point was measured on a GPU, a hollow one is an estimate, and a line is its interval.",
+    "long", sortedTable({
+      label: "Attempts",
+      items: rows.slice(0, 200),
+      order: 0,
+      columns: [
+        {
+          title: "candidate",
+          cell: (row) => [run.text("name", row) || "no candidate", h("small", {}, ellipsis(run.text("idea", row), 90))]
+        },
+        {title: "outcome", sort: (row) => run.outcome(row), cell: (row) => outcomeBadge(run.outcome(row))},
+        {
+          title: "times as fast",
+          sort: (row) => (run.speed(row) || {}).value,
+          cell: (row) => {
+            const speed = run.speed(row);
+            return speed ? [h("span", { class: "oneline" }, h("span", { class: "big" + (speed.source === "estimated" ? " estimate" : "") }, times(speed.value)), " ", sourceTag(speed.source)), speedBar(speed, speed.source, range, run.rows.arm[row]), h("small", {}, timesSpan(speed.low, speed.high))] : "–";
+          }
+        },
+        {
+          title: "registers",
+          kind: "n",
+          sort: (row) => run.rows.registers[row] || null,
+          cell: (row) => (run.rows.registers[row] ? count(run.rows.registers[row]) : "–")
+        },
+        {title: "by", sort: (row) => run.arms[run.rows.arm[row]].name, cell: (row) => armName(run, run.rows.arm[row])},
+        {title: "what was found", cell: (row) => ellipsis(run.text("reason", row), 160)},
+      ],
+      open: (row) => "#/attempt/" + run.key(row)
+    }));
 }

@@ -6,16 +6,18 @@ function compare(a, b) {
   if (a === b) return 0;
   if (a === null || a === undefined || Number.isNaN(a)) return 1;
   if (b === null || b === undefined || Number.isNaN(b)) return -1;
-  return typeof a === "string" ? a.localeCompare(b, "en", { numeric: true }) : a - b;
+  return typeof a === "string" ? a.localeCompare(b, "en", {numeric: true}) : a - b;
 }
 
 // columns: [{ title, kind: "n" or "", help, sort: (item) => value, cell: (item) => content }]; `open(item)` gives the link of a
 // row, which stands in its first cell.
-function sortedTable({ label, columns, items, open, order = 0, down = true, className = "" }) {
+function sortedTable({label, columns, items, open, order = 0, down = true, className = ""}) {
   let [by, falling] = [order, down];
   const body = h("tbody", {});
-  const heads = columns.map((column, i) => h("th", { scope: "col", class: column.kind, title: column.help },
-    column.sort ? h("button", { type: "button", class: "sort", on: { click: () => sortBy(i) } }, column.title) : column.title));
+  const heads =
+    columns.map((column, i) => h("th", {scope: "col", class: column.kind, title: column.help},
+                  column.sort ? h("button", {type: "button", class: "sort", on: {click: () => sortBy(i)}}, column.title)
+                              : column.title));
   function sortBy(i) {
     falling = i === by ? !falling : columns[i].kind === "n";
     by = i;
@@ -29,19 +31,27 @@ function sortedTable({ label, columns, items, open, order = 0, down = true, clas
     });
     const sort = columns[by].sort;
     // What has no value stays last, whichever way.
-    const sorted = sort ? items.map((item) => [sort(item), item]).sort(([a], [b]) => (missing(a) || missing(b) ? compare(a, b) : falling ? -compare(a, b) : compare(a, b))).map(([, item]) => item) : items;
+    const sorted = sort ? items.map((item) => [sort(item), item])
+                            .sort(([a], [b]) => (missing(a) || missing(b) ? compare(a, b)
+                                      : falling                           ? -compare(a, b)
+                                                                          : compare(a, b)))
+                            .map(([, item]) => item)
+                        : items;
     replace(body, sorted.map((item) => {
       const target = open ? open(item) : null;
-      return h("tr", { class: target ? "opens" : null, on: target ? { click: (event) => followRow(event, target) } : {} }, columns.map((column, i) => {
-        const content = column.cell(item);
-        return i === 0 && target ? h("th", { scope: "row", class: column.kind }, h("a", { href: target }, content)) : h("td", { class: column.kind }, content);
-      }));
+      return h("tr", {class: target ? "opens" : null, on: target ? {click: (event) => followRow(event, target)} : {}},
+        columns.map((column, i) => {
+          const content = column.cell(item);
+          return i === 0 && target ? h("th", {scope: "row", class: column.kind}, h("a", {href: target}, content))
+                                   : h("td", {class: column.kind}, content);
+        }));
     }));
   }
   const missing = (value) => value === null || value === undefined || Number.isNaN(value);
-  const table = h("table", { class: "plain rows " + className, "aria-label": label, on: { keydown: walkRows } }, h("thead", {}, h("tr", {}, heads)), body);
+  const table = h("table", {class: "plain rows " + className, "aria-label": label, on: {keydown: walkRows}},
+    h("thead", {}, h("tr", {}, heads)), body);
   fill();
-  return h("div", { class: "scroller" }, table);
+  return h("div", {class: "scroller"}, table);
 }
 function followRow(event, target) {
   if (event.target.closest("a, button, summary") || String(getSelection())) return;
@@ -49,33 +59,46 @@ function followRow(event, target) {
 }
 // Up and down among the rows' links.
 function walkRows(event) {
-  const step = { ArrowDown: 1, ArrowUp: -1, j: 1, k: -1 }[event.key];
+  const step = {ArrowDown: 1, ArrowUp: -1, j: 1, k: -1}[event.key];
   const here = event.target.closest("tbody tr");
   if (!step || !here || event.ctrlKey || event.metaKey || event.altKey) return;
   let row = here;
-  do row = step > 0 ? row.nextElementSibling : row.previousElementSibling; while (row && !row.querySelector("a"));
+  do row = step > 0 ? row.nextElementSibling : row.previousElementSibling;
+  while (row && !row.querySelector("a"));
   if (!row) return;
   row.querySelector("a").focus();
   event.preventDefault();
 }
 
-const ROW = 34; // pixels, as .vrow has it
-const SPARE = 12; // rows drawn above and below those in sight
+const ROW = 34;    // pixels, as .vrow has it
+const SPARE = 12;  // rows drawn above and below those in sight
 
 // columns: [{ title, track, kind, sort: (row) => value, cell: (row) => content }]; rows are numbers. `open(row)` is the link of one.
 class VirtualTable {
-  constructor({ label, columns, rows, open, order = null, least = 900 }) {
-    Object.assign(this, { columns, open, order, label });
+  constructor({label, columns, rows, open, order = null, least = 900}) {
+    Object.assign(this, {columns, open, order, label});
     this.current = 0;
     this.pool = [];
     this.id = "v" + VirtualTable.made++;
-    this.heads = columns.map((column, i) => h("span", { role: "columnheader", class: column.kind, title: column.help },
-      column.sort ? h("button", { type: "button", tabindex: -1, on: { click: () => this.sortBy(i) } }, column.title) : column.title));
-    this.head = h("div", { class: "vhead", role: "row", "aria-rowindex": 1 }, this.heads);
-    this.body = h("div", { class: "vbody", role: "rowgroup" });
-    this.scroll = h("div", { class: "vscroll", role: "grid", tabindex: 0, "aria-label": label, "aria-colcount": columns.length, "aria-readonly": "true",
-      on: { scroll: () => this.soon(), keydown: (event) => this.key(event) } }, h("div", { role: "rowgroup" }, this.head), this.body);
-    this.element = h("div", { class: "vtable", vars: { tracks: columns.map((column) => column.track).join(" "), least: least + "px" } }, this.scroll);
+    this.heads = columns.map(
+      (column, i) => h("span", {role: "columnheader", class: column.kind, title: column.help},
+        column.sort ? h("button", {type: "button", tabindex: -1, on: {click: () => this.sortBy(i)}}, column.title)
+                    : column.title));
+    this.head = h("div", {class: "vhead", role: "row", "aria-rowindex": 1}, this.heads);
+    this.body = h("div", {class: "vbody", role: "rowgroup"});
+    this.scroll = h("div", {
+      class: "vscroll",
+      role: "grid",
+      tabindex: 0,
+      "aria-label": label,
+      "aria-colcount": columns.length,
+      "aria-readonly": "true",
+      on: {scroll: () => this.soon(), keydown: (event) => this.key(event)}
+    },
+      h("div", {role: "rowgroup"}, this.head), this.body);
+    this.element =
+      h("div", {class: "vtable", vars: {tracks: columns.map((column) => column.track).join(" "), least: least + "px"}},
+        this.scroll);
     this.resized = new ResizeObserver(() => this.soon());
     this.resized.observe(this.scroll);
     this.show(rows);
@@ -96,7 +119,7 @@ class VirtualTable {
   sortBy(i) {
     const down = this.order && this.order.by === i ? !this.order.down : this.columns[i].kind === "n";
     const keep = this.rows[this.current];
-    this.order = { by: i, down };
+    this.order = {by: i, down};
     this.show(this.given, keep);
     say(`sorted by ${this.columns[i].title}, ${down ? "falling" : "rising"}`);
   }
@@ -106,7 +129,8 @@ class VirtualTable {
       const chosen = Boolean(this.order) && this.order.by === i;
       head.classList.toggle("order", chosen);
       head.classList.toggle("up", chosen && !this.order.down);
-      if (this.columns[i].sort) head.setAttribute("aria-sort", chosen ? (this.order.down ? "descending" : "ascending") : "none");
+      if (this.columns[i].sort)
+        head.setAttribute("aria-sort", chosen ? (this.order.down ? "descending" : "ascending") : "none");
     });
     if (!this.order) return;
     const value = this.columns[this.order.by].sort;
@@ -126,18 +150,21 @@ class VirtualTable {
   }
   draw(anew) {
     const first = Math.max(0, Math.floor(this.scroll.scrollTop / ROW) - SPARE);
-    const last = Math.min(this.rows.length, Math.ceil((this.scroll.scrollTop + (this.scroll.clientHeight || 800)) / ROW) + SPARE);
+    const last =
+      Math.min(this.rows.length, Math.ceil((this.scroll.scrollTop + (this.scroll.clientHeight || 800)) / ROW) + SPARE);
     const wanted = new Set();
     for (let i = first; i < last; ++i) wanted.add(i);
     const free = [];
     for (const slot of this.pool) {
-      if (!anew && wanted.has(slot.at)) wanted.delete(slot.at);
-      else free.push(slot);
+      if (!anew && wanted.has(slot.at))
+        wanted.delete(slot.at);
+      else
+        free.push(slot);
     }
     for (const at of wanted) {
       let slot = free.pop();
       if (!slot) {
-        slot = { node: h("div", { class: "vrow", role: "row" }) };
+        slot = {node: h("div", {class: "vrow", role: "row"})};
         slot.node.addEventListener("click", (event) => this.clicked(slot.at, event));
         this.pool.push(slot);
         this.body.append(slot.node);
@@ -157,21 +184,26 @@ class VirtualTable {
     slot.node.id = this.id + "-" + at;
     slot.node.setAttribute("aria-rowindex", at + 2);
     slot.node.style.transform = `translateY(${at * ROW}px)`;
-    replace(slot.node, this.columns.map((column) => h("span", { role: "gridcell", class: column.kind }, column.cell(row))));
+    replace(
+      slot.node, this.columns.map((column) => h("span", {role: "gridcell", class: column.kind}, column.cell(row))));
   }
   mark() {
-    for (const { node, at } of this.pool) {
+    for (const {node, at} of this.pool) {
       node.className = "vrow" + (at % 2 ? " even" : "") + (at === this.current ? " current" : "");
       node.setAttribute("aria-selected", at === this.current);
     }
-    if (this.rows.length) this.scroll.setAttribute("aria-activedescendant", this.id + "-" + this.current);
-    else this.scroll.removeAttribute("aria-activedescendant");
+    if (this.rows.length)
+      this.scroll.setAttribute("aria-activedescendant", this.id + "-" + this.current);
+    else
+      this.scroll.removeAttribute("aria-activedescendant");
   }
   reveal() {
     const top = this.current * ROW;
     const room = (this.scroll.clientHeight || 600) - 36 - ROW;
-    if (top < this.scroll.scrollTop) this.scroll.scrollTop = top;
-    else if (top > this.scroll.scrollTop + room) this.scroll.scrollTop = top - room;
+    if (top < this.scroll.scrollTop)
+      this.scroll.scrollTop = top;
+    else if (top > this.scroll.scrollTop + room)
+      this.scroll.scrollTop = top - room;
   }
   clicked(at, event) {
     this.current = at;
@@ -181,7 +213,14 @@ class VirtualTable {
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const page = Math.max(1, Math.floor(this.scroll.clientHeight / ROW) - 2);
-    const step = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity }[event.key];
+    const step = {ArrowDown: 1,
+      j: 1,
+      ArrowUp: -1,
+      k: -1,
+      PageDown: page,
+      PageUp: -page,
+      Home: -Infinity,
+      End: Infinity}[event.key];
     if (event.key === "Enter" && this.rows.length && event.target === this.scroll) {
       location.hash = this.open(this.rows[this.current]);
     } else if (step !== undefined) {
@@ -200,11 +239,12 @@ class VirtualTable {
     const most = Math.min(this.rows.length, 3000);
     replace(this.body);
     for (let at = 0; at < most; ++at) {
-      const slot = { node: h("div", { class: "vrow", role: "row" }) };
+      const slot = {node: h("div", {class: "vrow", role: "row"})};
       this.fill(slot, at);
       this.body.append(slot.node);
     }
-    if (most < this.rows.length) this.body.append(h("p", { class: "none" }, `and ${count(this.rows.length - most)} more`));
+    if (most < this.rows.length)
+      this.body.append(h("p", {class: "none"}, `and ${count(this.rows.length - most)} more`));
   }
   collapse() {
     replace(this.body);

@@ -1,0 +1,74 @@
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "report/arm_samples.h"
+
+namespace ptxlab::report {
+namespace {
+
+using Key = std::tuple<std::string, std::string, int, int>;  // arm, task, sample, turn
+
+std::map<Key, const Turn*> turns_of(const RunData& run) {
+  std::map<Key, const Turn*> turns;
+  for (const auto& sample : run.samples) {
+    if (!sample.counts()) continue;
+    for (const auto& turn : sample.turns)
+      turns[{run.arms[sample.arm].name, run.tasks[sample.task].name, sample.number, turn.turn}] = &turn;
+  }
+  return turns;
+}
+
+// By task: what is added up there.
+struct Sums {
+  double right = 0, all = 0, logs = 0, pairs = 0;
+};
+
+}  // namespace
+
+std::vector<Retained> retained(const RunData& then, const RunData& now, const MetricOptions& options) {
+  const stats::Bootstrap bootstrap{options.draws, options.alpha, options.seed};
+  const auto today = turns_of(now);
+  std::vector<Retained> all;
+  for (size_t arm = 0; arm < then.arms.size(); ++arm) {
+    std::map<size_t, Sums> by_task[2];
+    for (const auto& sample : then.samples) {
+      if (sample.arm != arm || !sample.counts()) continue;
+      for (const auto& turn : sample.turns) {
+        auto found = today.find({then.arms[arm].name, then.tasks[sample.task].name, sample.number, turn.turn});
+        if (!turn.right || found == today.end()) continue;
+        const Turn& again = *found->second;
+        for (int source = 0; source < 2; ++source) {
+          auto& sums = by_task[source][sample.task];
+          ++sums.all, sums.right += again.right;
+          const auto& old = source ? turn.estimated : turn.measured;
+          const auto& fresh = source ? again.estimated : again.measured;
+          if (again.right && old && fresh) sums.logs += std::log(fresh->value / old->value), ++sums.pairs;
+        }
+      }
+    }
+    Retained made;
+    made.arm = arm;
+    std::vector<double> shares;
+    for (const auto& [task, sums] : by_task[0]) {
+      shares.push_back(sums.right / sums.all);
+      made.right.samples += static_cast<size_t>(sums.all);
+    }
+    made.right.tasks = shares.size();
+    made.right.interval = stats::share_interval(shares, bootstrap);
+    for (int source = 0; source < 2; ++source) {
+      std::vector<double> means;
+      size_t pairs = 0;
+      for (const auto& [task, sums] : by_task[source]) {
+        if (sums.pairs > 0) means.push_back(sums.logs / sums.pairs), pairs += static_cast<size_t>(sums.pairs);
+      }
+      if (means.empty()) continue;
+      (source ? made.estimated : made.measured) =
+          Figure{exponential(stats::mean_interval(means, bootstrap)), means.size(), pairs};
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+}  // namespace ptxlab::report
