@@ -20,23 +20,24 @@
 namespace ptxlab::judge {
 
 enum class Pattern : uint8_t {
-  barrier,     // threads do not wait for each other
-  special,     // only where values are not ordinary
-  tail,        // the last few, where a size is no multiple of a vector's width
-  grid,        // whole CTAs are missing: the grid is rounded down, or is a part of it
-  off_by_one,  // one element at an end, whatever the size
-  width,       // every second or fourth element, or a half of each
-  unwritten,   // elements that nobody stores, without a pattern in their places
-  swapped,     // rows and columns
-  shifted,     // the right values, a constant distance off
-  misplaced,   // the right values in another order
-  exchanged,   // two inputs
-  signedness,  // signed and unsigned
-  scalar,      // another scalar, or another size, than the right one
-  factor,      // a constant times the right values
-  offset,      // a constant more than the right values
-  precision,   // sums or inputs kept too coarsely
-  reduction,   // each row is off by a factor of its own
+  barrier,        // threads do not wait for each other
+  special,        // only where values are not ordinary
+  tail,           // the last few, where a size is no multiple of a vector's width
+  grid,           // whole CTAs are missing: the grid is rounded down, or is a part of it
+  off_by_one,     // one element at an end, whatever the size
+  width,          // every second or fourth element, or a half of each
+  unwritten,      // elements that nobody stores, without a pattern in their places
+  swapped,        // rows and columns
+  shifted,        // the right values, a constant distance off
+  misplaced,      // the right values in another order
+  exchanged,      // two inputs
+  signedness,     // signed and unsigned
+  scalar,         // another scalar, or another size, than the right one
+  factor,         // a constant times the right values
+  offset,         // a constant more than the right values
+  precision,      // sums or inputs kept too coarsely
+  reduction,      // each row is off by a factor of its own
+  approximation,  // as precision, and it uses approximate instructions that the kernel does not
   kEnd,
 };
 std::string_view name_of(Pattern pattern);  // "tail", "off by one"
@@ -56,6 +57,7 @@ struct DiagnosisInput {
   bool differs_by_schedule = false;  // right under one order of warps, wrong under another
   std::function<std::unique_ptr<simt::Engine>()> engine;
   uint64_t seed = 1;
+  const ptx::Module* candidate = nullptr;  // may be absent
 };
 
 std::optional<Diagnosis> diagnose(const DiagnosisInput& input);

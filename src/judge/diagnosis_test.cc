@@ -60,7 +60,7 @@ Named named(const Subject& s, const std::string& text, const std::string& plan_t
   auto plan = launch::read_plan(plan_text, "plan.toml");
   if (!plan) return {"malformed", base::render(plan.findings(), plan_text)};
   const auto parts = installed_parts({});
-  DiagnosisInput input{s.prepared.task, s.baseline, {}, {}, false, parts.engine, 1};
+  DiagnosisInput input{s.prepared.task, s.baseline, {}, {}, false, parts.engine, 1, &checked.module};
   std::string stopped;
   for (size_t i : s.cases) {
     const auto& one = s.prepared.cases[i];
@@ -196,6 +196,13 @@ const std::vector<Fault>& faults() {
        "0.9 times",
        Pattern::factor,
        {{"st.global.f32 [", "mul.f32 %f101, %f101, 0f3F666666;\n\tst.global.f32 ["}},
+       {}},
+      {"softmax/softmax_f32",
+       "divided by an approximate inverse of too few bits",
+       Pattern::approximation,
+       {{"st.global.f32 [",
+         "rcp.approx.ftz.f32 %f101, %f101;\n\tmov.b32 %r1, %f101;\n\tand.b32 %r1, %r1, -4096;\n\tmov.b32 %f101, "
+         "%r1;\n\trcp.approx.ftz.f32 %f101, %f101;\n\tst.global.f32 ["}},
        {}},
       {"stencil/wave3d_r4_f32", "u and v exchanged", Pattern::exchanged, {}, {{"\"u\", \"v\"", "\"v\", \"u\""}}},
       {"stencil/wave3d_r4_f32",

@@ -306,8 +306,8 @@ class Gate {
   // What the wrong values look like goes first: it says in a word what pages of numbers do not.
   void explain() {
     if (!result_.outcome) return;
-    DiagnosisInput known{input_.prepared.task, input_.baseline, {}, result_.findings, false,
-                         input_.engine,        input_.seed};
+    DiagnosisInput known{input_.prepared.task, input_.baseline, {}, result_.findings, false, input_.engine,
+                         input_.seed,          &input_.module};
     for (size_t i = 0; i < ran_.size(); ++i) {
       const Ran& ran = ran_[i];
       if (!ran.done || ran.runs.empty() || !ran.runs.front().completed) continue;

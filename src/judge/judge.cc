@@ -20,6 +20,7 @@
 #include "judge/line_profile.h"
 #include "judge/policy.h"
 #include "judge/sass_check.h"
+#include "judge/slowness.h"
 #include "judge/time_gate.h"
 #include "judge/unchecked.h"
 #include "judge/weak_baseline.h"
@@ -257,6 +258,9 @@ class Judgement {
       append(gate(GateName::time).findings, unchecked_when_timed({*prepared_, module_, plan_, checked_, *own}));
   }
 
+  // What it does more of than the baseline, where it is no faster.
+  void explain() { append(gate(GateName::time).findings, explain_slowness(verdict_, module_, *baseline_)); }
+
   void skip(GateName name, std::string reason) {
     if (!wants(name)) return;
     gate(name).status = GateStatus::skipped;
@@ -429,6 +433,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   judgement.estimate(state.baseline_estimate(task, *baseline, prepared->timed),
                      estimate_timed({task, prepared->timed, judgement.module(), judgement.plan(), judgement.resources(),
                                      judgement.target(), 1, state.parts.engine}));
+  judgement.explain();
 }
 
 }  // namespace
