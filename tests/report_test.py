@@ -1,5 +1,6 @@
 """ptxlab report and repro: the commands of docs/report.md do what it says, an attempt's folder comes out the same where it is judged again, and
 nothing of the machine that made it stands in it."""
+
 import json
 import os
 import re
@@ -14,15 +15,29 @@ PROGRAM = Path(os.environ["PTXLAB_PROGRAM"]).resolve()
 
 
 def run(words, cwd, ok=(0,), program=PROGRAM, **environment):
-    done = subprocess.run([str(program), *words], cwd=cwd, capture_output=True, text=True, timeout=300, check=False,
-                          env={**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none", **environment})
+    done = subprocess.run(
+        [str(program), *words],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+        env={**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none", **environment},
+    )
     if done.returncode not in ok:
         raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
     return done
 
 
 def has_nvcc():
-    tools = json.loads(subprocess.run([str(PROGRAM), "doctor", "--json"], capture_output=True, check=False, env={**os.environ, "PTXLAB_ROOT": str(ROOT)}).stdout)
+    tools = json.loads(
+        subprocess.run(
+            [str(PROGRAM), "doctor", "--json"],
+            capture_output=True,
+            check=False,
+            env={**os.environ, "PTXLAB_ROOT": str(ROOT)},
+        ).stdout
+    )
     return tools["tools"]["nvcc"]["found"]
 
 
@@ -41,7 +56,21 @@ class Report(unittest.TestCase):
         (self.cwd / "mine").mkdir()
         for name, text in candidates.items():
             (self.cwd / "mine" / (name + ".ptx")).write_text(text)
-        run(["optimize", kernel + ".ptx", "--archive", "a.db", "--proposer", "files:mine", "--candidates", "9", "--max-registers", "40"], self.cwd)
+        run(
+            [
+                "optimize",
+                kernel + ".ptx",
+                "--archive",
+                "a.db",
+                "--proposer",
+                "files:mine",
+                "--candidates",
+                "9",
+                "--max-registers",
+                "40",
+            ],
+            self.cwd,
+        )
         listed = json.loads(run(["archive", "list", "--archive", "a.db", "--json"], self.cwd).stdout)["attempts"]
         return {one["name"]: one for one in listed}
 
@@ -49,8 +78,14 @@ class Report(unittest.TestCase):
         baseline = (ROOT / "tasks/softmax/softmax_f32/baseline.ptx").read_text()
         wrong = baseline.replace("0f00000000", "0f3F800000")
         self.assertNotEqual(wrong, baseline)
-        attempts = self.archive_of_files("softmax", "softmax/softmax_f32", wrong=wrong, noise="no PTX at all", other="// another comment\n" + baseline,
-                                         race=baseline.replace("bar.sync", "// bar.sync"))
+        attempts = self.archive_of_files(
+            "softmax",
+            "softmax/softmax_f32",
+            wrong=wrong,
+            noise="no PTX at all",
+            other="// another comment\n" + baseline,
+            race=baseline.replace("bar.sync", "// bar.sync"),
+        )
         outcomes = {name: one["outcome"] for name, one in attempts.items()}
         self.assertEqual(outcomes["noise"], "malformed")
         self.assertEqual(outcomes["race"], "faulted")
@@ -74,7 +109,9 @@ class Report(unittest.TestCase):
                     if file.is_file():
                         text = file.read_text()
                         for private in ("secret-place-", str(ROOT), str(Path.home()) + "/", elsewhere):
-                            self.assertNotIn(private, text if file.name != "outcome.json" else "", f"{name}/{file.name}")
+                            self.assertNotIn(
+                                private, text if file.name != "outcome.json" else "", f"{name}/{file.name}"
+                            )
 
     def test_another_outcome_is_told(self):
         baseline = (ROOT / "tasks/elementwise/vector_add_f32/baseline.ptx").read_text()
@@ -94,20 +131,43 @@ class Report(unittest.TestCase):
     def test_what_is_asked_for_wrongly_is_said(self):
         baseline = (ROOT / "tasks/elementwise/vector_add_f32/baseline.ptx").read_text()
         self.archive_of_files(right="// as it is\n" + baseline)
-        for words, code in ((["repro", "99"], "ARC0005"), (["repro", "one"], "CLI0100"), (["report", "nothing"], "ARC0007"), (["report", "--attempt", "x"], "CLI0100"),
-                            (["report", "--html", "r.html", "--ceilings", "a.db"], "CLI0101"), (["repro", "1", "mine"], "REP0001")):
+        for words, code in (
+            (["repro", "99"], "ARC0005"),
+            (["repro", "one"], "CLI0100"),
+            (["report", "nothing"], "ARC0007"),
+            (["report", "--attempt", "x"], "CLI0100"),
+            (["report", "--html", "r.html", "--ceilings", "a.db"], "CLI0101"),
+            (["repro", "1", "mine"], "REP0001"),
+        ):
             done = run([*words, "--archive", "a.db"], self.cwd, ok=(2,))
             self.assertIn(code, done.stderr)
         self.assertIn("ARC0006", run(["report", "--archive", "none.db"], self.cwd, ok=(2,)).stderr)
         self.assertFalse((self.cwd / "r.html").exists())
         self.assertEqual(sorted(file.name for file in (self.cwd / "mine").iterdir()), ["right.ptx"])
-        self.assertIn("FILE0003", run(["report", "--archive", "a.db", "--html", "no/such/folder.html"], self.cwd, ok=(3,)).stderr)
+        self.assertIn(
+            "FILE0003", run(["report", "--archive", "a.db", "--html", "no/such/folder.html"], self.cwd, ok=(3,)).stderr
+        )
 
     def test_ceilings_that_were_measured_are_taken(self):
         baseline = (ROOT / "tasks/elementwise/vector_add_f32/baseline.ptx").read_text()
         self.archive_of_files(right="// as it is\n" + baseline)
-        (self.cwd / "gpu.json").write_text(json.dumps({"schema": "ptxlab.gpu/1", "gpus": [{"device": "NVIDIA H200", "ok": True, "ceilings": [
-            {"name": "copy", "unit": "B/s", "rate": 4.3e12}, {"name": "fp32 FFMA", "unit": "FLOP/s", "rate": 5.9e13}]}]}))
+        (self.cwd / "gpu.json").write_text(
+            json.dumps(
+                {
+                    "schema": "ptxlab.gpu/1",
+                    "gpus": [
+                        {
+                            "device": "NVIDIA H200",
+                            "ok": True,
+                            "ceilings": [
+                                {"name": "copy", "unit": "B/s", "rate": 4.3e12},
+                                {"name": "fp32 FFMA", "unit": "FLOP/s", "rate": 5.9e13},
+                            ],
+                        }
+                    ],
+                }
+            )
+        )
         run(["report", "--archive", "a.db", "--html", "r.html", "--ceilings", "gpu.json"], self.cwd)
         self.assertTrue((self.cwd / "r.html").read_text().startswith("<!DOCTYPE html>"))
 
@@ -120,10 +180,24 @@ class Report(unittest.TestCase):
         blocks = re.findall(r"^```\n(.*?)^```", (ROOT / "docs/report.md").read_text(), re.M | re.S)
         lines = [line for block in blocks for line in block.splitlines()]
         self.assertGreaterEqual(len(lines), 5)
-        here = {**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none", "XDG_DATA_HOME": str(self.cwd / "data"), "PATH": f"{self.cwd}:{os.environ['PATH']}"}
+        here = {
+            **os.environ,
+            "PTXLAB_ROOT": str(ROOT),
+            "PTXLAB_GPU": "none",
+            "XDG_DATA_HOME": str(self.cwd / "data"),
+            "PATH": f"{self.cwd}:{os.environ['PATH']}",
+        }
         (self.cwd / "ptxlab").symlink_to(PROGRAM)
         for line in lines:
-            done = subprocess.run(["bash", "-c", line if has_nvcc() else line.replace(kernel, "examples/vector_add.ptx")], cwd=self.cwd, env=here, capture_output=True, text=True, timeout=300, check=False)
+            done = subprocess.run(
+                ["bash", "-c", line if has_nvcc() else line.replace(kernel, "examples/vector_add.ptx")],
+                cwd=self.cwd,
+                env=here,
+                capture_output=True,
+                text=True,
+                timeout=300,
+                check=False,
+            )
             self.assertEqual(done.returncode, 0, f"{line}\n{done.stdout}{done.stderr}")
         self.assertTrue((self.cwd / "report.html").is_file())
         self.assertTrue((self.cwd / "again/outcome.json").is_file())

@@ -1,5 +1,6 @@
 """Chromium without a window, driven over its debugging pipe: messages of JSON with a zero byte after each, so that neither a port
 nor a library is needed. What the page says on its console, throws and asks of the network is kept."""
+
 import base64
 import fcntl
 import itertools
@@ -25,12 +26,30 @@ class Browser:
         self.answers, theirs_out = os.pipe()
         # Chromium reads from 3 and writes to 4. The pipe's ends may have these numbers already, so they go out of the way first.
         high = [fcntl.fcntl(end, fcntl.F_DUPFD, 100) for end in (theirs_in, theirs_out)]
-        command = [binary, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
-                   "--disable-background-networking", "--disable-component-update", "--disable-extensions", "--hide-scrollbars",
-                   "--force-color-profile=srgb", "--remote-debugging-pipe", "--user-data-dir=" + self.profile.name, "about:blank"]
+        command = [
+            binary,
+            "--headless=new",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-extensions",
+            "--hide-scrollbars",
+            "--force-color-profile=srgb",
+            "--remote-debugging-pipe",
+            "--user-data-dir=" + self.profile.name,
+            "about:blank",
+        ]
         shell = f'exec "$@" 3<&{high[0]} 4>&{high[1]} {high[0]}<&- {high[1]}>&-'
-        self.process = subprocess.Popen(["bash", "-c", shell, "bash", *command], pass_fds=high, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(
+            ["bash", "-c", shell, "bash", *command],
+            pass_fds=high,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         for end in (theirs_in, theirs_out, *high):
             os.close(end)
         self.numbers = itertools.count(1)
@@ -56,7 +75,7 @@ class Browser:
             text["sessionId"] = session
         data = json.dumps(text).encode() + b"\0"
         while data:
-            data = data[os.write(self.out, data):]
+            data = data[os.write(self.out, data) :]
         while True:
             answer = self.message(120)
             if answer.get("id") != number:
@@ -80,9 +99,19 @@ class Browser:
         self.profile.cleanup()
 
 
-KEYS = {"Enter": ("Enter", 13, "\r"), "Escape": ("Escape", 27, None), "ArrowDown": ("ArrowDown", 40, None), "ArrowUp": ("ArrowUp", 38, None),
-        "ArrowRight": ("ArrowRight", 39, None), "ArrowLeft": ("ArrowLeft", 37, None), "End": ("End", 35, None), "Home": ("Home", 36, None),
-        "PageDown": ("PageDown", 34, None), "Tab": ("Tab", 9, None), "Backspace": ("Backspace", 8, None)}
+KEYS = {
+    "Enter": ("Enter", 13, "\r"),
+    "Escape": ("Escape", 27, None),
+    "ArrowDown": ("ArrowDown", 40, None),
+    "ArrowUp": ("ArrowUp", 38, None),
+    "ArrowRight": ("ArrowRight", 39, None),
+    "ArrowLeft": ("ArrowLeft", 37, None),
+    "End": ("End", 35, None),
+    "Home": ("Home", 36, None),
+    "PageDown": ("PageDown", 34, None),
+    "Tab": ("Tab", 9, None),
+    "Backspace": ("Backspace", 8, None),
+}
 
 
 class Page:
@@ -99,7 +128,13 @@ class Page:
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
 
     def colours(self, scheme):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}, {"name": "prefers-reduced-motion", "value": "reduce"}])
+        self.call(
+            "Emulation.setEmulatedMedia",
+            features=[
+                {"name": "prefers-color-scheme", "value": scheme},
+                {"name": "prefers-reduced-motion", "value": "reduce"},
+            ],
+        )
 
     def js(self, expression):
         answer = self.call("Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True)
@@ -127,7 +162,9 @@ class Page:
 
     def settle(self):
         """Until what the address asks for is shown, and drawn."""
-        self.wait("document.readyState !== 'loading' && document.getElementById('main')?.getAttribute('aria-busy') === 'false'")
+        self.wait(
+            "document.readyState !== 'loading' && document.getElementById('main')?.getAttribute('aria-busy') === 'false'"
+        )
         self.js("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def go(self, hash_):
@@ -165,20 +202,36 @@ class Page:
     def shot(self, file, whole=False):
         params = {}
         if whole:
-            params = {"captureBeyondViewport": True, "clip": {**self.call("Page.getLayoutMetrics")["cssContentSize"], "scale": 1}}
+            params = {
+                "captureBeyondViewport": True,
+                "clip": {**self.call("Page.getLayoutMetrics")["cssContentSize"], "scale": 1},
+            }
         file.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png", **params)["data"]))
 
     def pdf(self):
         return base64.b64decode(self.call("Page.printToPDF", printBackground=False)["data"])
 
     def _of(self, method):
-        return [event["params"] for event in self.browser.events if event.get("sessionId") == self.session and event["method"] == method]
+        return [
+            event["params"]
+            for event in self.browser.events
+            if event.get("sessionId") == self.session and event["method"] == method
+        ]
 
     def complaints(self):
         """Whatever went wrong in the page: thrown, or an error or warning on its console."""
-        said = [one["exceptionDetails"].get("exception", {}).get("description", "thrown") for one in self._of("Runtime.exceptionThrown")]
-        said += [str(one["args"]) for one in self._of("Runtime.consoleAPICalled") if one["type"] in ("error", "warning", "assert")]
-        return said + [one["entry"]["text"] for one in self._of("Log.entryAdded") if one["entry"]["level"] in ("error", "warning")]
+        said = [
+            one["exceptionDetails"].get("exception", {}).get("description", "thrown")
+            for one in self._of("Runtime.exceptionThrown")
+        ]
+        said += [
+            str(one["args"])
+            for one in self._of("Runtime.consoleAPICalled")
+            if one["type"] in ("error", "warning", "assert")
+        ]
+        return said + [
+            one["entry"]["text"] for one in self._of("Log.entryAdded") if one["entry"]["level"] in ("error", "warning")
+        ]
 
     def requests(self):
         return [one["request"]["url"] for one in self._of("Network.requestWillBeSent")]

@@ -61,6 +61,7 @@ function profileCells(counts, most) {
   ];
 }
 
+const LINE = 19.4;  // pixels, as .cl has it
 const CONTEXT = 4;  // unchanged lines shown around a change
 
 // { a, b: line ids (a may be null: nothing to compare with), line: id → text, findings of b, profiles as { line → counts }, mode: "diff"
@@ -73,10 +74,15 @@ class CodeView {
       if (!this.byLine.has(finding.line)) this.byLine.set(finding.line, []);
       this.byLine.get(finding.line).push(finding);
     }
-    this.most = Math.max(1,
-      ...[this.profile, this.baseline].flatMap(
-        (profile) => (profile ? [...profile.values()].map((counts) => counts[1]) : [])));
+    this.most = 1;
+    for (const profile of [this.profile, this.baseline])
+      if (profile)
+        for (const counts of profile.values()) this.most = Math.max(this.most, counts[1]);
     this.element = h("div", {class: "codebox", tabindex: 0, role: "region", "aria-label": this.label});
+    this.empty = new Map();  // blocks whose lines are not made yet, by their nodes
+    this.near = new IntersectionObserver(
+      (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => this.fill(entry.target)),
+      {root: this.element, rootMargin: "1500px 0px"});
     this.show(this.mode);
   }
   // Two lines that differ in blanks only are the same; empty lines and .loc stand in the whole texts alone.
@@ -102,6 +108,8 @@ class CodeView {
       : (mode === "baseline" ? this.a : this.b).map((_, i) => [mode === "baseline" ? -2 : 2, i, i]);
     this.element.className =
       "codebox" + (single ? " single" : "") + (this.profile || this.baseline ? "" : " noprofile");
+    this.near.disconnect();
+    this.empty.clear();
     replace(this.element, this.heading(single), this.blocks(this.folded(steps)));
   }
   heading(single) {
@@ -134,17 +142,36 @@ class CodeView {
     }
     return rows;
   }
-  // In blocks of 200, which the browser lays out only when they come into sight.
+  // Of a long text in blocks of 200 lines that are made when they come near; those with findings at once, so that they can be walked.
   blocks(rows) {
     const blocks = [];
+    const long = rows.length > 1000;
     for (let from = 0; from < rows.length; from += 200) {
       const some = rows.slice(from, from + 200);
-      const block = h("div", {class: rows.length > 400 ? "run200" : null},
-        some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))));
-      block.style.containIntrinsicSize = `auto ${some.length * 19.4}px`;
-      blocks.push(block);
+      const node = h("div", {class: long ? "run200" : null});
+      const block = {
+        node,
+        lines: some.map(({step}) => (step && step[0] >= 0 ? step[2] + 1 : 0)),
+        fill: () => append(node, some.map((row) => (row.fold ? this.fold(row.fold) : this.row(row.step))))
+      };
+      if (!long || from === 0 || block.lines.some((line) => this.byLine.has(line))) {
+        block.fill();
+      } else {
+        node.style.height = `${some.length * LINE}px`;
+        this.empty.set(node, block);
+        this.near.observe(node);
+      }
+      blocks.push(node);
     }
     return blocks;
+  }
+  fill(node) {
+    const block = this.empty.get(node);
+    if (!block) return;
+    this.empty.delete(node);
+    this.near.unobserve(node);
+    block.fill();
+    node.style.height = "";
   }
   fold(steps) {
     const button = h("button", {
@@ -190,12 +217,19 @@ class CodeView {
     ];
   }
   toLine(line) {
+    for (const [node, block] of this.empty)
+      if (block.lines.includes(line)) this.fill(node);
     const place = this.element.querySelector(`[data-line="${line}"]`);
     if (!place) return;
     place.scrollIntoView({block: "center"});
     (place.nextElementSibling && place.nextElementSibling.matches(".inplace") ? place.nextElementSibling : this.element)
       .focus({preventScroll: true});
   }
+  // On paper nothing comes near by itself.
+  expand() {
+    for (const node of [...this.empty.keys()]) this.fill(node);
+  }
+  collapse() {}
   // The next or the last finding in place, unfolded already since changes and findings are never folded.
   findingFrom(step) {
     const all = [...this.element.querySelectorAll(".inplace")];

@@ -33,7 +33,9 @@ const page = {
     performance.mark("ready");
   },
 
-  tables() { return this.run.listed && this.run.listed.element.isConnected ? [this.run.listed] : []; },
+  tables() {
+    return [this.run.listed, this.run.keep && this.run.keep.code].filter((one) => one && one.element.isConnected);
+  },
 
   async show(from) {
     const {run} = this;
