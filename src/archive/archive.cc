@@ -50,6 +50,16 @@ void Archive::Impl::migrate() {
   transaction.commit();
 }
 
+void Archive::Impl::wait_for_the_disk(Wait wait) {
+  constexpr std::chrono::seconds kSoon{1};
+  auto now = std::chrono::steady_clock::now();
+  bool wanted = wait == Wait::always || now - waited >= kSoon;
+  if (wanted) waited = now;
+  if (wanted == waits) return;
+  db.exec(wanted ? "PRAGMA synchronous = FULL" : "PRAGMA synchronous = NORMAL");
+  waits = wanted;
+}
+
 std::string Archive::Impl::store(std::string_view text) {
   std::string hash = base::sha256(text);
   SQLite::Statement known(db, "SELECT 1 FROM text WHERE hash = ?");
@@ -162,6 +172,7 @@ base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path
 base::Findings Archive::add_run(Run& run) {
   std::lock_guard lock(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::always);
     impl_->insert_run(run);
     return {};
   } catch (const SQLite::Exception& e) {
@@ -172,6 +183,7 @@ base::Findings Archive::add_run(Run& run) {
 base::Result<int64_t> Archive::add(record::Attempt& attempt) {
   std::lock_guard lock(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::always);
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     impl_->insert_attempt(attempt);
     transaction.commit();

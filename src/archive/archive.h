@@ -70,6 +70,8 @@ class Archive {
   base::Result<Run> run(std::string_view id);
 
   // --- of bench (archive/bench.h) ---
+  // A kill loses nothing of these, a power cut the last second's at most: waiting for the disk each time would cost more than all
+  // else that a candidate costs beside its gates.
   base::Findings add_bench(Run& run, std::string_view lock, std::string_view rejudged = "");
   base::Findings add_question(const std::string& run, const Cell& cell);
   base::Findings add_answers(const std::string& run, std::vector<Answer>& answers);  // all or none; fills id and at

@@ -54,6 +54,7 @@ base::Findings findings_of(const std::string& text) {
 base::Findings Archive::add_bench(Run& run, std::string_view lock, std::string_view rejudged) {
   std::lock_guard guard(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::always);
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     impl_->insert_run(run);
     SQLite::Statement insert(impl_->db, "INSERT INTO bench(run, lock, rejudged) VALUES (?, ?, ?)");
@@ -72,6 +73,7 @@ base::Findings Archive::add_bench(Run& run, std::string_view lock, std::string_v
 base::Findings Archive::add_question(const std::string& run, const Cell& cell) {
   std::lock_guard guard(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::soon);
     SQLite::Statement insert(impl_->db,
                              "INSERT INTO question(run, arm, task, sample, turn, at_ms) VALUES (?, ?, ?, ?, ?, ?)");
     bind_cell(insert, run, cell);
@@ -87,6 +89,7 @@ base::Findings Archive::add_answers(const std::string& run, std::vector<Answer>&
   std::lock_guard guard(mutex_);
   const auto now = from_ms(to_ms(std::chrono::system_clock::now()));
   try {
+    impl_->wait_for_the_disk(Impl::Wait::soon);
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     for (auto& answer : answers) {
       answer.at = now;
@@ -116,6 +119,7 @@ base::Findings Archive::add_answers(const std::string& run, std::vector<Answer>&
 base::Findings Archive::add_unanswered(const std::string& run, const Unanswered& unanswered) {
   std::lock_guard guard(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::soon);
     SQLite::Statement insert(impl_->db,
                              "INSERT INTO unanswered(run, arm, task, sample, turn, at_ms, usage, findings) "
                              "VALUES (?, ?, ?, ?, ?, ?, ?, ?)");
@@ -133,6 +137,7 @@ base::Findings Archive::add_unanswered(const std::string& run, const Unanswered&
 base::Result<int64_t> Archive::add_judged(const Answer& answer, record::Attempt& attempt, double seconds) {
   std::lock_guard guard(mutex_);
   try {
+    impl_->wait_for_the_disk(Impl::Wait::soon);
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     impl_->insert_attempt(attempt);
     SQLite::Statement insert(impl_->db, "INSERT INTO judged(answer, attempt, seconds) VALUES (?, ?, ?)");
