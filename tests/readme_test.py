@@ -1,5 +1,5 @@
-"""What the documents show is what the program says: README's example is a golden case, and every link leads somewhere.
-`readme_test.py --bless` copies the examples from their cases into README.md; ./test --bless calls it."""
+"""What the documents show is what the program says: their examples are golden cases, and every link leads somewhere.
+`readme_test.py --bless` copies the examples from their cases into the documents; ./test --bless calls it."""
 import re
 import sys
 import unittest
@@ -19,17 +19,21 @@ def command_and_output(name):
 
 
 def bless():
-    readme = ROOT / "README.md"
-    text = readme.read_text()
-    readme.write_text(EXAMPLE.sub(lambda m: m.group(1) + "".join(command_and_output(m.group(2))) + "```", text))
+    for document in DOCUMENTS:
+        text = document.read_text()
+        shown = EXAMPLE.sub(lambda m: m.group(1) + "".join(command_and_output(m.group(2))) + "```", text)
+        if shown != text:
+            document.write_text(shown)
 
 
 class Documents(unittest.TestCase):
     def test_shown_output_is_that_of_its_golden_case(self):
-        shown = EXAMPLE.findall((ROOT / "README.md").read_text())
-        self.assertTrue(shown, "README.md shows no example of a golden case")
-        for _, name, command, output in shown:
-            self.assertEqual((command, output), command_and_output(name), name)
+        for document in DOCUMENTS:
+            shown = EXAMPLE.findall(document.read_text())
+            if document.name in ("README.md", "briefs.md"):
+                self.assertTrue(shown, f"{document.name} shows no example of a golden case")
+            for _, name, command, output in shown:
+                self.assertEqual((command, output), command_and_output(name), name)
 
     def test_links_lead_somewhere(self):
         for document in DOCUMENTS:

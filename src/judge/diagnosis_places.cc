@@ -124,11 +124,10 @@ size_t block_of(const std::vector<Missing>& all) {
 
 std::string examples(const std::vector<Missing>& all) {
   std::string text;
-  size_t shown = 0;
+  std::set<size_t> lengths;
   for (const auto& one : all) {
-    if (one.missing == 0 || shown == 4) continue;
+    if (one.missing == 0 || lengths.size() == 4 || !lengths.insert(one.length).second) continue;
     text += fmt::format("{}the last {} of {}", text.empty() ? "" : ", ", one.missing, one.length);
-    ++shown;
   }
   return text;
 }
