@@ -94,12 +94,15 @@ TEST_F(Optimize, JudgesWhatAModelProposesAndTellsItWhatWasFound) {
   auto bodies = server.bodies();
   ASSERT_EQ(bodies.size(), 8u);
   auto asked = [&](size_t i) { return nlohmann::json::parse(bodies[i])["messages"][1]["content"].get<std::string>(); };
-  // The first question: kernel, structure, sizes; no attempts yet. All of one turn are alike.
+  // The first question: kernel, structure, sizes; no attempts yet. All of one turn are alike but for what they are to try.
   for (const char* part : {"ld.global.f32 %f1, [%rd8];", "next to each other: 4 sectors", "n = 4098",
                            "c: output buffer of f32[n]", "32-bit registers live at once", "ceildiv(n, 256)"})
     EXPECT_NE(asked(0).find(part), std::string::npos) << part << "\n" << asked(0);
   EXPECT_EQ(asked(0).find("Earlier attempts"), std::string::npos);
-  EXPECT_EQ(bodies[0], bodies[3]);
+  auto before_strategy = [&](size_t i) { return asked(i).substr(0, asked(i).find("# What to try this time")); };
+  EXPECT_EQ(before_strategy(0), before_strategy(3));
+  EXPECT_NE(asked(3), before_strategy(3)) << "one of several samples is told what to try";
+  EXPECT_EQ(bodies[1], bodies[2]) << "what a server failed at is asked again";
   // The second: what was found wrong, in the words of the gates, with the line.
   for (const char* part : {"Earlier attempts", "answer-2, malformed", "%f9", "answer-3, wrong"})
     EXPECT_NE(asked(4).find(part), std::string::npos) << part << "\n" << asked(4);
