@@ -26,6 +26,9 @@ Group group_of(const Known& known) {
   return known.block[0] == 0 || known.block[0] % kLanes == 0 ? Group::row : Group::cta;
 }
 
+// A kernel with more values than this is not followed lane by lane: the rounds would take gigabytes.
+constexpr size_t kMostAtoms = 100'000;
+
 // Threads of a CTA where that is not known: as many as is common, another number in each round.
 constexpr std::array<int64_t, kRounds> kBlocks{256, 128, 512, 1024, 256, 64};
 
@@ -34,6 +37,7 @@ constexpr std::array<int64_t, kRounds> kBlocks{256, 128, 512, 1024, 256, 64};
 LaneEvaluator::LaneEvaluator(const ptx::Function& function, const Cfg& cfg, const Values& values, const Known& known)
     : function_(function), values_(values), known_(known), uniform_(function, cfg, values, group_of(known)) {
   exact_.assign(values.atom_count(), false);
+  if (values.atom_count() > kMostAtoms) return;
   // Operands are interned before the operations that use them.
   for (AtomId id = 0; id < values.atom_count(); ++id) exact_[id] = atom_exact(id);
   for (size_t round = 0; round < kRounds; ++round) evaluate_round(round);
@@ -134,6 +138,7 @@ std::optional<LaneValues> LaneEvaluator::atom_lanes(AtomId id, size_t round) {
 
 std::optional<LaneValues> LaneEvaluator::lanes(const Affine& value, size_t round) const {
   LaneValues sum = same(value.constant);
+  if (rounds_[round].atoms.empty() && !value.terms.empty()) return std::nullopt;
   for (const auto& term : value.terms) {
     LaneValues product = same(term.coefficient);
     for (AtomId id : term.factors) {
