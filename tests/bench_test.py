@@ -116,6 +116,31 @@ class BadAnswers(Bench):
         self.assertTrue(any("price" in note for note in figures["notes"]), figures["notes"])
         self.assertEqual(json.loads((self.folder / "figures.json").read_text())["samples"], figures["samples"])
 
+    def test_a_question_beyond_the_context_is_a_failure_and_no_server_is_none(self):
+        self.spec('tasks = ["elementwise/vector_add_f32"]\nk = 2\n'
+                  '[[arm]]\nname = "small"\nsettings = "context=1000"\n'
+                  f'proposer = "agent:{sys.executable} model.py {{sample}} {{turn}}"\n'
+                  '[[arm]]\nname = "nobody"\nsettings = "tries=1,timeout=5"\nproposer = "openai:m@http://127.0.0.1:9/v1"\n')
+        figures = self.figures(code=3)
+        small, nobody = figures["arms"]
+        self.assertEqual([one["kind"] for one in small["failures"]], ["context_overflow"])
+        self.assertEqual(small["missing"], 0)
+        self.assertEqual(nobody["missing"], 2)
+        self.assertIn("LLM0010", json.dumps(figures["findings"]))
+        self.assertFalse((self.folder / "asked").exists())
+
+    def test_a_budget_in_dollars_needs_a_price(self):
+        self.spec('tasks = ["elementwise/vector_add_f32"]\nk = 1\n[[arm]]\nname = "dear"\nbudget = "dollars=1"\n'
+                  'proposer = "openai:m@http://127.0.0.1:9/v1"\n')
+        refused = self.bench()
+        self.assertEqual(refused.returncode, 2, refused.stdout)
+        self.assertIn("LLM0008", refused.stderr)
+        self.spec('tasks = ["elementwise/vector_add_f32"]\nk = 3\n[[arm]]\nname = "model"\nbudget = "tokens=1500"\n'
+                  f'parallel = 1\nproposer = "agent:{sys.executable} model.py {{sample}} {{turn}}"\n')
+        figures = self.figures(code=3)
+        self.assertEqual(figures["arms"][0]["missing"], 1)  # 1100 tokens each: the third is not asked
+        self.assertIn("BENCH0012", json.dumps(figures["findings"]))
+
     def test_trouble_of_the_model_is_no_answer_and_is_asked_again(self):
         (self.folder / "model.py").write_text("import sys, pathlib\n"
                                               "if not pathlib.Path('up').exists(): sys.exit('no connection')\n" + MODEL)
@@ -251,6 +276,14 @@ class Locks(Bench):
 class Documentation(Bench):
     """Every block of docs/bench.md: files that name themselves in their first line are written, commands are run in turn, and the
     lines shown below a command stand in what it prints."""
+
+    def test_the_example_chooses_every_task_and_says_what_it_takes(self):
+        done = self.bench("--dry-run", "--json", spec=str(ROOT / "examples/bench.toml"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        ahead = json.loads(done.stdout)
+        self.assertEqual(len(ahead["tasks"]), len(list((ROOT / "tasks").glob("*/*/task.toml"))))
+        self.assertEqual(ahead["candidates"], 4 * len(ahead["tasks"]))
+        self.assertFalse((self.folder / "a.db").exists())
 
     def test_every_example_of_the_page_does_what_it_says(self):
         page = (ROOT / "docs/bench.md").read_text()
