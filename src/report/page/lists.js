@@ -163,6 +163,12 @@ function attemptTable(run, rows, {task = true} = {}) {
         cell: (row) => h("a", {href: "#/attempt/" + run.key(row), tabindex: -1},
           columns.id[row] && run.archived ? String(columns.id[row]) : "–")
       },
+      {
+        title: "outcome",
+        track: "128px",
+        sort: (row) => run.outcome(row),
+        cell: (row) => outcomeBadge(run.outcome(row))
+      },
       ...(task ? [{
         title: "task",
         track: "minmax(160px, 1.3fr)",
@@ -191,12 +197,6 @@ function attemptTable(run, rows, {task = true} = {}) {
         cell: (row) => String(columns.turn[row])
       }]
                        : []),
-      {
-        title: "outcome",
-        track: "128px",
-        sort: (row) => run.outcome(row),
-        cell: (row) => outcomeBadge(run.outcome(row))
-      },
       {
         title: "measured",
         track: "78px",
