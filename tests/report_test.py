@@ -113,6 +113,18 @@ class Report(unittest.TestCase):
                                 private, text if file.name != "outcome.json" else "", f"{name}/{file.name}"
                             )
 
+    def test_an_attempt_of_bench_is_judged_as_its_run_did(self):
+        (self.cwd / "spec.toml").write_text(
+            'schema = "ptxlab.spec/1"\nname = "one"\ntasks = ["elementwise/vector_add_f32"]\nk = 1\nseed = 77\nuntil = "emulate"\n'
+            '[[arm]]\nname = "rules"\nproposer = "rules"\n'
+        )
+        run(["bench", "spec.toml", "--archive", "a.db", "--lock", "lock.json"], self.cwd)
+        run(["repro", "1", "it", "--archive", "a.db"], self.cwd)
+        self.assertIn("--seed 77 --until emulate", (self.cwd / "it/rerun").read_text())
+        self.assertEqual(
+            run([], self.cwd, program=self.cwd / "it/rerun", PTXLAB=str(PROGRAM)).stdout, "the same outcome: unverified\n"
+        )
+
     def test_another_outcome_is_told(self):
         baseline = (ROOT / "tasks/elementwise/vector_add_f32/baseline.ptx").read_text()
         attempts = self.archive_of_files(right="// as it is\n" + baseline)

@@ -62,7 +62,8 @@ std::optional<int64_t> multiply_high(const Words& words, const int64_t* v, int b
 
 std::optional<int64_t> multiply_add_high(const Words& words, const int64_t* v, int bits, bool is_signed) {
   auto product = multiply_high(words, v, bits, is_signed);
-  return product ? std::optional<int64_t>(*product + v[2]) : std::nullopt;
+  if (!product) return std::nullopt;
+  return static_cast<int64_t>(static_cast<uint64_t>(*product) + static_cast<uint64_t>(v[2]));
 }
 
 std::optional<int64_t> extract(const Words&, const int64_t* v, int bits, bool is_signed) {

@@ -11,6 +11,15 @@ namespace {
 
 constexpr int64_t kSector = 32, kBanks = 32, kWord = 4;
 
+// Wrapping, as the hardware does it: an address may be any number.
+int64_t plus(int64_t a, int64_t b) { return static_cast<int64_t>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b)); }
+int64_t minus(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+}
+int64_t times(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+
 LaneValues same(int64_t value) {
   LaneValues lanes;
   lanes.fill(value);
@@ -26,6 +35,9 @@ Group group_of(const Known& known) {
   return known.block[0] == 0 || known.block[0] % kLanes == 0 ? Group::row : Group::cta;
 }
 
+// A kernel with more values than this is not followed lane by lane: the rounds would take gigabytes.
+constexpr size_t kMostAtoms = 100'000;
+
 // Threads of a CTA where that is not known: as many as is common, another number in each round.
 constexpr std::array<int64_t, kRounds> kBlocks{256, 128, 512, 1024, 256, 64};
 
@@ -34,6 +46,7 @@ constexpr std::array<int64_t, kRounds> kBlocks{256, 128, 512, 1024, 256, 64};
 LaneEvaluator::LaneEvaluator(const ptx::Function& function, const Cfg& cfg, const Values& values, const Known& known)
     : function_(function), values_(values), known_(known), uniform_(function, cfg, values, group_of(known)) {
   exact_.assign(values.atom_count(), false);
+  if (values.atom_count() > kMostAtoms) return;
   // Operands are interned before the operations that use them.
   for (AtomId id = 0; id < values.atom_count(); ++id) exact_[id] = atom_exact(id);
   for (size_t round = 0; round < kRounds; ++round) evaluate_round(round);
@@ -121,7 +134,7 @@ std::optional<LaneValues> LaneEvaluator::atom_lanes(AtomId id, size_t round) {
         if (!initial || !step) return std::nullopt;
         // All lanes are in the same iteration, and so are all variables of one loop.
         const auto turns = static_cast<int64_t>(base::Random(induction->loop * 64 + round + 1).below(6));
-        for (size_t l = 0; l < kLanes; ++l) (*initial)[l] += (*step)[l] * turns;
+        for (size_t l = 0; l < kLanes; ++l) (*initial)[l] = plus((*initial)[l], times((*step)[l], turns));
         return initial;
       }
       [[fallthrough]];
@@ -134,17 +147,15 @@ std::optional<LaneValues> LaneEvaluator::atom_lanes(AtomId id, size_t round) {
 
 std::optional<LaneValues> LaneEvaluator::lanes(const Affine& value, size_t round) const {
   LaneValues sum = same(value.constant);
+  if (rounds_[round].atoms.empty() && !value.terms.empty()) return std::nullopt;
   for (const auto& term : value.terms) {
     LaneValues product = same(term.coefficient);
     for (AtomId id : term.factors) {
       const auto& factor = rounds_[round].atoms[id];
       if (!factor) return std::nullopt;
-      // Wrapping is what the hardware does; what is counted are differences.
-      for (size_t l = 0; l < kLanes; ++l)
-        product[l] = static_cast<int64_t>(static_cast<uint64_t>(product[l]) * static_cast<uint64_t>((*factor)[l]));
+      for (size_t l = 0; l < kLanes; ++l) product[l] = times(product[l], (*factor)[l]);
     }
-    for (size_t l = 0; l < kLanes; ++l)
-      sum[l] = static_cast<int64_t>(static_cast<uint64_t>(sum[l]) + static_cast<uint64_t>(product[l]));
+    for (size_t l = 0; l < kLanes; ++l) sum[l] = plus(sum[l], product[l]);
   }
   return sum;
 }
@@ -192,7 +203,7 @@ namespace {
 uint32_t sectors_of(const LaneValues& lanes, int64_t bytes) {
   std::set<int64_t> sectors;
   for (int64_t lane : lanes)
-    for (int64_t s = lane >> 5; s <= (lane + bytes - 1) >> 5; ++s) sectors.insert(s);
+    for (int64_t s = lane >> 5, last = plus(lane, bytes - 1) >> 5; s <= last; ++s) sectors.insert(s);
   return static_cast<uint32_t>(sectors.size());
 }
 
@@ -200,8 +211,8 @@ uint32_t ideal_sectors_of(const LaneValues& lanes, int64_t bytes) {
   std::set<int64_t> addresses(lanes.begin(), lanes.end());
   int64_t distinct = 0, next = INT64_MIN;
   for (int64_t address : addresses) {
-    distinct += address + bytes - std::max(address, next);
-    next = address + bytes;
+    distinct += minus(plus(address, bytes), std::max(address, next));
+    next = plus(address, bytes);
   }
   return static_cast<uint32_t>((distinct + kSector - 1) / kSector);
 }
@@ -215,7 +226,7 @@ uint32_t wavefronts_of(const LaneValues& lanes, int64_t bytes) {
   for (size_t first = 0; first < kLanes; first += group) {
     std::array<std::set<int64_t>, kBanks> words;
     for (size_t lane = first; lane < first + group; ++lane)
-      for (int64_t word = lanes[lane] >> 2; word <= (lanes[lane] + bytes - 1) >> 2; ++word)
+      for (int64_t word = lanes[lane] >> 2, last = plus(lanes[lane], bytes - 1) >> 2; word <= last; ++word)
         words[static_cast<size_t>(word & (kBanks - 1))].insert(word);
     size_t most = 0;
     for (const auto& bank : words) most = std::max(most, bank.size());
@@ -226,9 +237,9 @@ uint32_t wavefronts_of(const LaneValues& lanes, int64_t bytes) {
 
 // The constant distance inside each group of `group` lanes; nothing where there is none.
 std::optional<int64_t> stride_in_groups(const LaneValues& lanes, size_t group) {
-  const int64_t stride = lanes[1] - lanes[0];
+  const int64_t stride = minus(lanes[1], lanes[0]);
   for (size_t l = 1; l < kLanes; ++l)
-    if (l % group != 0 && lanes[l] - lanes[l - 1] != stride) return std::nullopt;
+    if (l % group != 0 && minus(lanes[l], lanes[l - 1]) != stride) return std::nullopt;
   return stride;
 }
 
@@ -245,6 +256,8 @@ void classify(LanePattern& pattern, const std::vector<LaneValues>& rounds) {
     if (strides.size() != rounds.size()) continue;
     const bool fixed = std::all_of(strides.begin(), strides.end(), [&](int64_t s) { return s == strides[0]; });
     if (!fixed && group < kLanes) break;
+    // Pairs that are far apart are no rows of anything.
+    if (group == 2 && (strides[0] < -kSector || strides[0] > kSector)) break;
     pattern.group = static_cast<uint32_t>(group);
     if (fixed) pattern.lane_stride = strides[0];
     pattern.stride = group < kLanes             ? StrideClass::tiled

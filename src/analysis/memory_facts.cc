@@ -1,6 +1,7 @@
 #include "analysis/memory_facts.h"
 
 #include <algorithm>
+#include <map>
 
 #include "analysis/access.h"
 #include "analysis/expression_text.h"
@@ -107,15 +108,22 @@ class Alignment {
   }
 
  private:
+  // A parameter counts by how it stands in the address; all else is worked out once.
   int64_t of_atom(const Atom& atom, AtomId id, const Term& term, int depth) const {
-    if (depth > 8) return 1;
+    if (atom.kind == Atom::Kind::parameter) return of_parameter(atom, term);
+    auto [known, fresh] = atoms_.try_emplace(id, 1);
+    if (!fresh || depth > kDeepest) return known->second;
+    const int64_t found = worked_out(atom, id, depth);
+    return atoms_[id] = found;
+  }
+
+  int64_t worked_out(const Atom& atom, AtomId id, int depth) const {
     switch (atom.kind) {
       case Atom::Kind::special:
         if (isa::special_registers()[atom.index].name == "%ntid" && known_.block[0] && atom.component >= 0 &&
             atom.component < 3)
           return lowest_bit(known_.block[static_cast<size_t>(atom.component)]);
         return 1;
-      case Atom::Kind::parameter: return of_parameter(atom, term);
       case Atom::Kind::symbol: return of_symbol(atom.words);
       case Atom::Kind::phi:
         if (const auto* induction = values_.induction(id))
@@ -123,6 +131,7 @@ class Alignment {
                           of(values_.value(induction->step), depth + 1));
         return 1;
       case Atom::Kind::operation: return of_operation(atom, depth);
+      case Atom::Kind::parameter:
       case Atom::Kind::definition:
       case Atom::Kind::undefined: return 1;
     }
@@ -158,9 +167,11 @@ class Alignment {
     return 1;
   }
 
+  static constexpr int kDeepest = 64;
   const ptx::Function& function_;
   const Values& values_;
   const Known& known_;
+  mutable std::map<AtomId, int64_t> atoms_;
 };
 
 // The factor of tid.x in an address, as a polynomial over what is the same for all lanes.
@@ -184,7 +195,8 @@ std::string symbolic_stride(const Affine& address, const Values& values, const p
 }
 
 AccessFacts facts_of(const ptx::Function& function, const Cfg& cfg, const Values& values,
-                     const LaneEvaluator& evaluator, const Known& known, uint32_t statement, const Touch& touch) {
+                     const LaneEvaluator& evaluator, const Known& known, const Alignment& alignment, uint32_t statement,
+                     const Touch& touch) {
   const auto& instruction = *function.body[statement].instruction();
   AccessFacts facts;
   facts.line = instruction.line;
@@ -206,7 +218,7 @@ AccessFacts facts_of(const ptx::Function& function, const Cfg& cfg, const Values
   if (access.parameter) facts.base = parameter_name(function, *access.parameter, known);
   if (access.variable) facts.base = *access.variable;
   if (access.loop != kNone) facts.loop_step = expression_text(access.loop_step, values, function, known);
-  facts.alignment = static_cast<uint32_t>(Alignment(function, values, known).of(access.address));
+  facts.alignment = static_cast<uint32_t>(alignment.of(access.address));
   if (touch.one_thread) return facts;
   facts.lanes = lane_pattern(evaluator, access.address, touch.bytes);
   if (facts.lanes.stride == StrideClass::affine && !facts.lanes.lane_stride)
@@ -222,12 +234,13 @@ AccessFacts facts_of(const ptx::Function& function, const Cfg& cfg, const Values
 
 std::vector<AccessFacts> memory_facts(const ptx::Function& function, const Cfg& cfg, const Values& values,
                                       const LaneEvaluator& evaluator, const Known& known) {
+  const Alignment alignment(function, values, known);
   std::vector<AccessFacts> all;
   for (uint32_t s = 0; s < function.body.size(); ++s) {
     const auto* instruction = function.body[s].instruction();
     if (!instruction || !cfg.reachable(cfg.block_of(s))) continue;
     for (const auto& touch : touches_of(*instruction))
-      all.push_back(facts_of(function, cfg, values, evaluator, known, s, touch));
+      all.push_back(facts_of(function, cfg, values, evaluator, known, alignment, s, touch));
   }
   return all;
 }

@@ -8,6 +8,8 @@
 namespace ptxlab::analysis {
 namespace {
 
+constexpr uint32_t kDeepest = 12;  // loops beyond this depth are not drawn further in
+
 std::string plural(uint64_t n, std::string_view word) { return fmt::format("{} {}{}", n, word, n == 1 ? "" : "s"); }
 
 std::string lines_text(const Lines& lines) {
@@ -111,7 +113,7 @@ void add_loop_heads(Table& table, const Structure& s, uint32_t b, std::vector<bo
     if (told[*it]) continue;
     told[*it] = true;
     const auto& loop = s.loops[*it];
-    std::string indent((loop.depth - 1) * 2, ' ');
+    std::string indent((std::min<uint32_t>(loop.depth, kDeepest) - 1) * 2, ' ');
     auto trips = trips_text(loop);
     table.add({fmt::format("{}loop {}", indent, *it), lines_text(loop.lines), fmt::format("{:>5}", loop.instructions),
                "", trips.empty() ? "turns not known" : trips});
@@ -120,7 +122,7 @@ void add_loop_heads(Table& table, const Structure& s, uint32_t b, std::vector<bo
 
 std::vector<std::string> row_of(const Structure& s, const BlockRun& run) {
   const auto& first = s.blocks[run.first];
-  const std::string indent((first.loop ? s.loops[*first.loop].depth : 0) * 2, ' ');
+  const std::string indent((first.loop ? std::min<uint32_t>(s.loops[*first.loop].depth, kDeepest) : 0) * 2, ' ');
   const bool one = run.first == run.last;
   const auto name = one ? fmt::format("B{}{}", run.first, first.label.empty() ? "" : " " + first.label)
                         : fmt::format("B{}-B{}, small ones", run.first, run.last);

@@ -196,8 +196,9 @@ Trips trips_of(const ptx::Function& function, const Cfg& cfg, const Values& valu
       if (!distance || !step) return trips;
       for (size_t lane = 0; lane < kLanes; ++lane) {
         if ((*step)[lane] <= 0) return Trips{};
+        const int64_t whole = (*distance)[lane] / (*step)[lane];
         const int64_t rounds =
-            std::max<int64_t>(bottom ? 1 : 0, ((*distance)[lane] + (*step)[lane] - 1) / (*step)[lane]);
+            std::max<int64_t>(bottom ? 1 : 0, whole + ((*distance)[lane] % (*step)[lane] > 0 ? 1 : 0));
         trips.least = std::min(trips.least.value_or(rounds), rounds);
         trips.most = std::max(trips.most.value_or(rounds), rounds);
       }

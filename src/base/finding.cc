@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "base/visible.h"
+
 namespace ptxlab::base {
 namespace {
 
@@ -37,7 +39,7 @@ Window window_around(std::string_view line, uint32_t column) {
 }
 
 std::string hint_line(const Finding& finding) {
-  return finding.hint.empty() ? "" : fmt::format("       hint: {}\n", finding.hint);
+  return finding.hint.empty() ? "" : fmt::format("       hint: {}\n", visible_lines(finding.hint));
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
   std::string out;
   const Place& place = finding.place;
   if (!place.file.empty() || place.line) {
-    out += place.file;
+    out += visible(place.file);
     if (place.line) out += fmt::format("{}{}", place.file.empty() ? "" : ":", place.line);
     if (place.line && place.column) out += fmt::format(":{}", place.column);
     out += ": ";
@@ -69,7 +71,8 @@ std::string render(const Finding& finding, std::string_view source, bool color) 
                           : finding.severity == Severity::warning ? "\x1b[1;35m"
                                                                   : "\x1b[1;36m";
   std::string_view reset = color ? "\x1b[0m" : "";
-  out += fmt::format("{}{}[{}]{}: {}\n", tint, name_of(finding.severity), finding.code, reset, finding.message);
+  out += fmt::format("{}{}[{}]{}: {}\n", tint, name_of(finding.severity), finding.code, reset,
+                     visible_lines(finding.message));
   if (place.line && !source.empty()) {
     auto line = line_at(source, place.line);
     auto window = window_around(line, std::max<uint32_t>(1, place.column));

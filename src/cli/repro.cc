@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "archive/bench.h"
 #include "cli/archive_option.h"
 #include "cli/commands.h"
 #include "cli/files.h"
@@ -31,6 +32,17 @@ base::Result<task::Task> task_of(const record::Attempt& attempt, const std::stri
     }
   }
   return task::find_task(attempt.task, root() / "tasks");
+}
+
+// The last gate of a locked run; "": all of them.
+std::string until_of(archive::Archive& archive, const std::string& run) {
+  auto bench = archive.bench(run);
+  if (!bench) return "";
+  const auto lock = nlohmann::json::parse(bench->lock, nullptr, false);
+  if (!lock.is_object() || !lock.contains("spec") || !lock["spec"].is_object()) return "";
+  const auto until = lock["spec"].find("until");
+  const std::string gate = until != lock["spec"].end() && until->is_string() ? until->get<std::string>() : "";
+  return gate == record::name_of(record::GateName::time) ? "" : gate;
 }
 
 std::vector<std::pair<std::string, std::string>> tools() {
@@ -62,8 +74,11 @@ int repro(Words words) {
   if (!attempt) return refuse_archive(attempt.findings());
   auto task = task_of(*attempt, task_word);
   if (!task) return refuse(task.findings());
+  auto run = (*archive)->run(attempt->run);
+  if (!run) return refuse_archive(run.findings());
   if (folder.empty()) folder = fmt::format("attempt-{}", attempt->id);
-  auto made = report::write_repro({*attempt, *task, PTXLAB_VERSION, tools()}, folder);
+  auto made =
+      report::write_repro({*attempt, *task, PTXLAB_VERSION, run->seed, until_of(**archive, run->id), tools()}, folder);
   if (!made) {
     const bool asked = made.findings().front().code == "REP0001";
     return refuse(made.findings(), asked ? kExitWrongUse : kExitInfrastructure);

@@ -8,6 +8,9 @@
 
 namespace ptxlab::judge {
 
+// What a line profile at the timed sizes is of.
+inline constexpr const char* kTimedCtas = "a few CTAs of every launch at the timed sizes";
+
 // Lines with instructions of the functions in the profile, in order; those that never ran have zeros. `of` says what ran.
 record::LineProfile line_profile(const ptx::Module& module, const analysis::Profile& profile, std::string of);
 

@@ -102,8 +102,9 @@ void add_focus(data& values, const record::Brief& brief, const record::Ask& ask)
   data item = attempt_of(earlier, *ask.about + 1);
   // The answer itself where there is nothing else to show.
   set_or_false(item, "answer", earlier.candidate.ptx.empty() ? trimmed(earlier.candidate.answer) : "");
-  add_hot_lines(item, earlier.candidate.cuda.empty() ? earlier.verdict.profile : std::nullopt, earlier.candidate.ptx,
-                {});
+  // Where work is matters once it is right.
+  const bool right = record::is_right(earlier.verdict.outcome) && earlier.candidate.cuda.empty();
+  add_hot_lines(item, right ? earlier.verdict.profile : std::nullopt, earlier.candidate.ptx, {});
   data list(data::type::list);
   list.push_back(item);
   values.set("focus", list);

@@ -27,7 +27,8 @@ void add_proposer_findings(record::Verdict& verdict, const record::Candidate& ca
 record::Earlier as_earlier(const record::Candidate& candidate, const record::Verdict& verdict) {
   record::Earlier earlier{candidate, verdict};
   earlier.candidate.prompt.clear();
-  if (!base::has_error(earlier.candidate.findings)) earlier.candidate.answer.clear();
+  earlier.candidate.findings.clear();
+  if (!earlier.candidate.ptx.empty()) earlier.candidate.answer.clear();
   return earlier;
 }
 

@@ -12,8 +12,8 @@ record::Verdict verdict_of_findings(const record::Candidate& candidate, const st
 // Puts what the proposer says of a candidate before what the judge found in check.
 void add_proposer_findings(record::Verdict& verdict, const record::Candidate& candidate);
 
-// For the next turn's brief: without the question, which held the brief before it, and without an answer whose code was taken out
-// of it.
+// For the next turn's brief: without the question, which held the brief before it, without what the verdict says too, and without
+// an answer whose PTX is there.
 record::Earlier as_earlier(const record::Candidate& candidate, const record::Verdict& verdict);
 
 }  // namespace ptxlab::loop

@@ -366,10 +366,16 @@ class Run {
   // The attempt that an answer leads to: the one that is there, or made now. Nothing where it could not be kept.
   std::optional<record::Attempt> judged(size_t task, const Answer& answer) {
     if (answer.attempt) {
-      auto attempt = parts_.archive->attempt(*answer.attempt);
-      if (attempt) return *std::move(attempt);
-      fail(attempt.findings());
-      return std::nullopt;
+      auto attempt = parts_.archive->attempt(*answer.attempt, false);
+      if (!attempt) {
+        fail(attempt.findings());
+        return std::nullopt;
+      }
+      // What its proposer said of it stands with the answer, what was compiled with the attempt.
+      std::string ptx = std::move(attempt->candidate.ptx);
+      attempt->candidate = *answer.candidate;
+      attempt->candidate.ptx = std::move(ptx);
+      return *std::move(attempt);
     }
     Place place(judging_);
     if (stop_) return std::nullopt;
@@ -382,22 +388,24 @@ class Run {
     auto& candidate = attempt.candidate;
     if (!candidate.cuda.empty() && !base::has_error(candidate.findings)) parts_.compile(task, candidate);
     const auto& locked = lock_.tasks[task];
-    attempt.verdict = base::has_error(candidate.findings)
-                          ? verdict_of_findings(candidate, locked.task.name, locked.target)
-                          : parts_.judge(task, candidate);
+    const bool nothing = base::has_error(candidate.findings);
+    attempt.verdict =
+        nothing ? verdict_of_findings(candidate, locked.task.name, locked.target) : parts_.judge(task, candidate);
     add_proposer_findings(attempt.verdict, candidate);
     auto kept_as = parts_.archive->add_judged(answer, attempt, seconds_since(start));
     if (!kept_as) {
       fail(kept_as.findings());
       return std::nullopt;
     }
-    watch(attempt.verdict);
+    watch(attempt.verdict, !nothing);
     return attempt;
   }
 
-  void watch(const record::Verdict& verdict) {
+  // Candidates that hold nothing to judge say nothing of the machine.
+  void watch(const record::Verdict& verdict, bool ran) {
     std::lock_guard lock(mutex_);
     ++result_.judged;
+    if (!ran) return;
     trouble_ = verdict.outcome == record::OutcomeName::infrastructure ? trouble_ + 1 : 0;
     if (trouble_ < kMachineTrouble || stop_) return;
     stop_ = result_.failed = true;

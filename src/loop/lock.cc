@@ -80,8 +80,7 @@ class Chooser {
       without ? (void)chosen_.erase(task.name) : (void)chosen_.emplace(task.name, task);
     }
     if (found > 0) return {};
-    return {base::error("BENCH0005", fmt::format("`{}` fits none of the {} tasks", word, all_.size()),
-                        "`ptxlab tasks list` shows them", place)};
+    return {base::error("BENCH0005", fmt::format("`{}` fits no task", word), "`ptxlab tasks list` shows them", place)};
   }
 
   static bool fits(const task::Task& task, std::string_view key, const std::string& value) {

@@ -30,22 +30,26 @@ int nearness(OutcomeName outcome) {
   return 0;
 }
 
-std::vector<size_t> right_ones(const std::vector<record::Earlier>& earlier) {
-  std::vector<size_t> order;
+// Leaves the first of each code with its launch; texts that never became code are told apart by themselves.
+void each_code_once(std::vector<size_t>& order, const std::vector<record::Earlier>& earlier) {
   std::set<std::string> seen;
-  for (size_t i = 0; i < earlier.size(); ++i) {
-    const auto& verdict = earlier[i].verdict;
-    // The kernel itself under another name is no step.
-    if (!record::is_right(verdict.outcome) || verdict.outcome == OutcomeName::same) continue;
-    order.push_back(i);
-  }
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return speed_of(earlier[a].verdict) > speed_of(earlier[b].verdict); });
   std::erase_if(order, [&](size_t i) {
     const auto& one = earlier[i];
     const auto key = one.verdict.code_digest + "|" + one.candidate.plan.value_or("");
     return !one.verdict.code_digest.empty() && !seen.insert(key).second;
   });
+}
+
+std::vector<size_t> right_ones(const std::vector<record::Earlier>& earlier) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < earlier.size(); ++i) {
+    const auto& verdict = earlier[i].verdict;
+    // The kernel itself under another name is no step.
+    if (record::is_right(verdict.outcome) && verdict.outcome != OutcomeName::same) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return speed_of(earlier[a].verdict) > speed_of(earlier[b].verdict); });
+  each_code_once(order, earlier);
   return order;
 }
 
@@ -56,6 +60,7 @@ std::vector<size_t> failed_ones(const std::vector<record::Earlier>& earlier) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return nearness(earlier[a].verdict.outcome) > nearness(earlier[b].verdict.outcome);
   });
+  each_code_once(order, earlier);
   return order;
 }
 

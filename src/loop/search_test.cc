@@ -68,6 +68,8 @@ TEST(Search, SurvivorsAreTheFastestAndTheNearestToRight) {
   // What was measured counts by what it is at least, not by what an estimate dreams of.
   EXPECT_EQ(speed_of(earlier[4].verdict), 1.6);
   EXPECT_EQ(survivors({attempt(OutcomeName::wrong), attempt(OutcomeName::rejected)}, 3), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(survivors({attempt(OutcomeName::wrong, 0, 0, "x"), attempt(OutcomeName::wrong, 0, 0, "x")}, 3),
+            (std::vector<size_t>{1}));
   EXPECT_TRUE(survivors({attempt(OutcomeName::same)}, 3).empty());
 }
 

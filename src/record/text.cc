@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/visible.h"
 #include "record/timing_text.h"
 
 namespace ptxlab::record {
@@ -92,7 +93,7 @@ std::string cases_text(const Verdict& verdict) {
   size_t wrong = 0;
   for (const auto& one : verdict.cases) {
     if (one.right) continue;
-    if (++wrong <= kMaxWrongCases) out += fmt::format("  {}: {}\n", one.label, one.summary);
+    if (++wrong <= kMaxWrongCases) out += fmt::format("  {}: {}\n", one.label, base::visible_lines(one.summary));
   }
   if (wrong > kMaxWrongCases) out += fmt::format("  ... and {} more\n", wrong - kMaxWrongCases);
   std::string head = fmt::format("{} of {} cases right", verdict.cases.size() - wrong, verdict.cases.size());
@@ -197,7 +198,7 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   std::string out = options.color ? fmt::format("{}{}\x1b[0m", tint(verdict.outcome), word) : word;
   for (const auto& [before, what] :
        {std::pair{" ", &options.name}, {" on ", &verdict.task}, {" for ", &verdict.target}, {": ", &verdict.reason}}) {
-    if (!what->empty()) out.append(before).append(*what);
+    if (!what->empty()) out.append(before).append(base::visible_lines(*what));
   }
   out += '\n';
   out += gate_table(verdict);

@@ -303,6 +303,7 @@ class Summary {
                         {"gbs", gbs},
                         {"gflops", gflops},
                         {"baseline_gflops", point.baseline_us > 0 ? point.work.flops / point.baseline_us / 1e3 : 0.0},
+                        {"baseline_gbs", point.baseline_us > 0 ? point.work.bytes / point.baseline_us / 1e3 : 0.0},
                         {"of_roof", of_roof}});
     }
     return {{"ceilings", std::move(ceilings)}, {"points", std::move(points)}};

@@ -1,4 +1,4 @@
-// The page as a file: what stands in it, and what cannot. How it looks and behaves is tested in a browser (tests/report_page.py).
+// The page as a file: what stands in it, and what cannot. How it looks and behaves is tested in a browser (tests/browser/).
 #include "report/page.h"
 
 #include <gtest/gtest.h>
@@ -65,13 +65,13 @@ std::string joined(const json& block, int text) {
 }
 
 TEST_F(PageTest, HoldsEveryAttemptWithItsTexts) {
-  const MadeRun made(300, tasks());
+  const MadeRun made(600, tasks());
   const std::string page = page_of(made);
   const json summary = block_of(page, "summary");
   EXPECT_EQ(summary["schema"], "ptxlab.page/1");
-  ASSERT_EQ(summary["rows"]["id"].size(), 300u);
+  ASSERT_EQ(summary["rows"]["id"].size(), 600u);
   std::set<int64_t> ids;
-  for (size_t row : {size_t{0}, size_t{49}, size_t{150}, size_t{299}}) {
+  for (size_t row : {size_t{0}, size_t{49}, size_t{150}, size_t{599}}) {
     const auto id = summary["rows"]["id"][row].get<int64_t>();
     const auto attempt = made.attempt(id);
     const json block = block_of(page, "block-" + std::to_string(summary["rows"]["block"][row].get<int>()));
@@ -84,11 +84,11 @@ TEST_F(PageTest, HoldsEveryAttemptWithItsTexts) {
     EXPECT_FALSE(one["brief"]["task"].contains("file")) << "where a task lies is nobody's business";
   }
   for (const auto& id : summary["rows"]["id"]) ids.insert(id.get<int64_t>());
-  EXPECT_EQ(ids.size(), 300u) << "each once";
+  EXPECT_EQ(ids.size(), 600u) << "each once";
 }
 
 TEST_F(PageTest, NothingOfTheRunIsMarkupAndNothingIsAskedOfTheNetwork) {
-  const MadeRun made(200, tasks());
+  const MadeRun made(600, tasks());
   const std::string page = page_of(made);
   EXPECT_EQ(page.find("owned"), std::string::npos) << "texts of the run stand in the page as they are";
   EXPECT_EQ(page.find("<b>of many"), std::string::npos);
@@ -144,7 +144,7 @@ TEST(Deflate, ComesBack) {
 // The page that the browser's test opens: ten thousand attempts, written where it says.
 TEST_F(PageTest, TenThousandAttempts) {
   const char* file = std::getenv("PTXLAB_MADE_PAGE");
-  if (!file) GTEST_SKIP() << "made for tests/report_page.py";
+  if (!file) GTEST_SKIP() << "made for tests/browser/page_test.py";
   const MadeRun made(10000, tasks());
   EXPECT_TRUE(base::write_file(file, page_of(made)).empty());
 }

@@ -256,9 +256,10 @@ class Writer {
     limit("max_block_threads", constraints.max_block_threads);
     const std::string target = verdict.target.empty() ? brief_.at("target").get<std::string>() : verdict.target;
     put("rerun",
-        fmt::format(kRerun, fmt::arg("outcome", record::name_of(verdict.outcome)), fmt::arg("task", quoted(task_)),
-                    fmt::arg("target", quoted(target)), fmt::arg("seed", brief_.at("seed").get<uint64_t>()),
-                    fmt::arg("limits", limits(constraints))));
+        fmt::format(
+            kRerun, fmt::arg("outcome", record::name_of(verdict.outcome)), fmt::arg("task", quoted(task_)),
+            fmt::arg("target", quoted(target)), fmt::arg("seed", input_.seed),
+            fmt::arg("limits", limits(constraints) + (input_.until.empty() ? "" : " --until " + input_.until))));
     std::error_code ignored;
     fs::permissions(folder_ / "rerun", fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
                     fs::perm_options::add, ignored);

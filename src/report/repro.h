@@ -2,6 +2,7 @@
 // and a script that judges it again and compares. The baseline is the PTX that the brief holds, so that no compiler of CUDA is
 // needed to repeat what was judged then, and no path of the machine that made it stands in it.
 #pragma once
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -15,8 +16,10 @@ namespace ptxlab::report {
 
 struct ReproInput {
   const record::Attempt& attempt;
-  const task::Task& task;                                  // as it lies on this machine
-  std::string program;                                     // version of ptxlab
+  const task::Task& task;  // as it lies on this machine
+  std::string program;     // version of ptxlab
+  uint64_t seed = 1;       // that it was judged by: the run's, which its brief's need not be
+  std::string until;       // the last gate of a run that stopped earlier; "": all
   std::vector<std::pair<std::string, std::string>> tools;  // "ptxas" -> "13.0.88", of this machine
 };
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <optional>
 
+#include "base/visible.h"
 #include "report/table.h"
-#include "report/visible.h"
 
 namespace ptxlab::report {
 namespace {
@@ -73,15 +73,15 @@ std::string samples_cell(const ArmMetrics& arm) {
 }
 
 std::string heading(const RunData& run, const RunMetrics& metrics) {
-  std::string out = fmt::format("run {}", visible(run.id));
-  if (!run.name.empty()) out += fmt::format(": {}", visible(run.name));
+  std::string out = fmt::format("run {}", base::visible(run.id));
+  if (!run.name.empty()) out += fmt::format(": {}", base::visible(run.name));
   out += fmt::format("\n{} arm{}, {} task{}", run.arms.size(), run.arms.size() == 1 ? "" : "s", run.tasks.size(),
                      run.tasks.size() == 1 ? "" : "s");
   if (run.bench)
     out += fmt::format(", k = {} samples a task, {} turn{} a sample", run.k, run.turns, run.turns == 1 ? "" : "s");
-  out += fmt::format("; target {}; {}\n", visible(run.target),
-                     run.device.empty() ? "no GPU: nothing was measured" : "on " + visible(run.device));
-  for (const auto& note : metrics.notes) out += fmt::format("note: {}\n", visible(note));
+  out += fmt::format("; target {}; {}\n", base::visible(run.target),
+                     run.device.empty() ? "no GPU: nothing was measured" : "on " + base::visible(run.device));
+  for (const auto& note : metrics.notes) out += fmt::format("note: {}\n", base::visible(note));
   return out;
 }
 
@@ -148,7 +148,7 @@ std::string failures(const RunData& run, const RunMetrics& metrics, size_t width
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<Column> columns = {{"stage"}, {"turns", true}};
-  for (const auto& arm : metrics.arms) columns.push_back({visible(run.arms[arm.arm].name), true});
+  for (const auto& arm : metrics.arms) columns.push_back({base::visible(run.arms[arm.arm].name), true});
   columns.insert(columns.end(), {{"commonest code"}, {"what came of it"}});
   std::vector<std::vector<std::string>> rows;
   for (const auto& [sum, kind] : order) {
@@ -167,7 +167,7 @@ std::string failures(const RunData& run, const RunMetrics& metrics, size_t width
 // By task: right of samples for each arm, and the best there is.
 std::string tasks(const RunData& run, size_t width) {
   std::vector<Column> columns = {{"task"}};
-  for (const auto& arm : run.arms) columns.push_back({visible(arm.name), true});
+  for (const auto& arm : run.arms) columns.push_back({base::visible(arm.name), true});
   columns.insert(columns.end(), {{"best measured", true}, {"best estimated", true}});
   std::vector<std::vector<std::string>> rows;
   for (size_t t = 0; t < run.tasks.size(); ++t) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cassert>
 
-#include "report/visible.h"
+#include "base/visible.h"
 
 namespace ptxlab::report {
 namespace {
@@ -30,7 +30,7 @@ std::string table(const std::vector<Column>& columns, const std::vector<std::vec
                   size_t width) {
   auto rows = given;
   for (auto& row : rows)
-    for (auto& cell : row) cell = visible(cell);
+    for (auto& cell : row) cell = base::visible(cell);
   std::vector<size_t> widths;
   for (const auto& column : columns) widths.push_back(length(column.title));
   for (const auto& row : rows) {

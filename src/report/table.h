@@ -11,7 +11,7 @@ struct Column {
   bool right = false;  // numbers
 };
 
-// Cells may hold anything: what acts on a terminal is made visible (visible.h). One line a row, two spaces between columns, a rule below the titles. `width` 0: nothing is cut.
+// Cells may hold anything: what acts on a terminal is made visible (base/visible.h). One line a row, two spaces between columns, a rule below the titles. `width` 0: nothing is cut.
 std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,
                   size_t width = 0);
 

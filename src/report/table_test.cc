@@ -27,5 +27,12 @@ TEST(Table, CountsCharactersNotBytes) {
             "\xc3\xa9  1\n");
 }
 
+TEST(Table, ShowsWhatWouldActOnATerminal) {
+  EXPECT_EQ(table({{"a"}}, {{"x\x1b[2J"}}),
+            "a\n"
+            "--------\n"
+            "x\\x1b[2J\n");
+}
+
 }  // namespace
 }  // namespace ptxlab::report

@@ -116,19 +116,21 @@ function planSection(detail) {
     view.element);
 }
 
+const MOST_FINDINGS = 60;  // of one gate in the list; all stand in the PTX
+
 function findingsSection(detail, keep) {
   const order = {error: 0, warning: 1, note: 2};
-  const groups = detail.verdict.gates.filter((gate) => gate.findings.length);
-  if (!groups.length) return null;
-  const total = groups.reduce((sum_, gate) => sum_ + gate.findings.length, 0);
+  const gates = detail.verdict.gates.filter((gate) => gate.findings.length);
+  if (!gates.length) return null;
+  const to = {toPlace: (line) => keep.code && keep.code.toLine(line)};
   return section("findings", "Findings", "Those with a place in the PTX stand there too.",
-    h("div", {class: "stack"},
-      groups.map((gate) => h("div", {class: "stack"}, h("h3", {}, gate.name),
-                   [...gate.findings]
-                     .sort((a, b) => order[a.severity] - order[b.severity])
-                     .slice(0, 60)
-                     .map((finding) => findingBox(finding, {toPlace: (line) => keep.code && keep.code.toLine(line)})))),
-      total > 60 * groups.length ? h("p", {}, "and more") : null));
+    h("div", {class: "stack"}, gates.map((gate) => {
+      const sorted = [...gate.findings].sort((a, b) => order[a.severity] - order[b.severity]);
+      const left = sorted.length - MOST_FINDINGS;
+      return h("div", {class: "stack"}, h("h3", {}, gate.name),
+        sorted.slice(0, MOST_FINDINGS).map((finding) => findingBox(finding, to)),
+        left > 0 ? h("p", {}, `and ${plural(left, "more finding")} of this gate`) : null);
+    })));
 }
 
 function casesSection(verdict) {

@@ -20,7 +20,13 @@ function taskArm(run, task, arm) {
     rows.filter((row) => run.rows.right[row]).map((row) => ({row, speed: run.speed(row)})).filter((one) => one.speed);
   const measured = speeds.filter((one) => one.speed.source === "measured");
   const best = (measured.length ? measured : speeds).sort((a, b) => b.speed.value - a.speed.value)[0] || null;
-  return {rows, samples, right, best};
+  const most = (source) => fastest(rows.filter((row) => run.rows.right[row]).map((row) => run.rows[source][row]));
+  return {rows, samples, right, best, measured: most("measured"), estimated: most("estimated")};
+}
+
+// Of speed-ups as rows have them, [value, low, high] or null, the fastest; null: there is none.
+function fastest(speeds) {
+  return speeds.reduce((best, one) => (one && (!best || one[0] > best[0]) ? one : best), null);
 }
 
 function tasksView(run) {
@@ -29,8 +35,8 @@ function tasksView(run) {
   const arms = chosen >= 0 ? [chosen] : run.arms.map((_, i) => i);
   const items = run.tasks.map((task, index) => ({task, index, arms: arms.map((arm) => taskArm(run, index, arm))}));
   const shown = arms.slice(0, 6);
-  const best = (item) =>
-    item.arms.map((one) => one.best).filter(Boolean).sort((a, b) => b.speed.value - a.speed.value)[0] || null;
+  const sources = ["measured", "estimated"].filter((source) => run.rows[source].some(Boolean));
+  const best = (item, source) => fastest(item.arms.map((one) => one[source]));
   const columns = [
     {title: "task", sort: (item) => item.task.name, cell: (item) => parted(item.task.name)},
     {title: "level", kind: "n", sort: (item) => item.task.level, cell: (item) => count(item.task.level)},
@@ -40,14 +46,19 @@ function tasksView(run) {
       sort: (item) => item.arms[i].right / (item.arms[i].samples.size || 1),
       cell: (item) => rightCell(item.arms[i], arm)
     })),
-    {
-      title: "best",
+    ...sources.map((source) => ({
+      title: ["best ", sourceTag(source)],
       kind: "n",
-      sort: (item) => (best(item) ? best(item).speed.value : null),
-      cell: (item) => (best(item)
-          ? h("span", {class: "oneline"}, sourceTag(best(item).speed.source), " ", speedText(best(item).speed))
-          : "–")
-    },
+      sort: (item) => (best(item, source) || [null])[0],
+      cell: (item) => {
+        const speed = best(item, source);
+        if (!speed) return "–";
+        return [
+          h("span", {class: source === "estimated" ? "estimate" : null}, times(speed[0])),
+          h("small", {}, timesSpan(speed[1], speed[2]))
+        ];
+      }
+    })),
     {title: "tags", cell: (item) => item.task.tags.slice(0, 4).map((tag) => [h("span", {class: "tag"}, tag), " "])},
   ];
   const suffix = chosen >= 0 ? "?arm=" + encodeURIComponent(run.arms[chosen].name) : "";
@@ -163,6 +174,12 @@ function attemptTable(run, rows, {task = true} = {}) {
         cell: (row) => h("a", {href: "#/attempt/" + run.key(row), tabindex: -1},
           columns.id[row] && run.archived ? String(columns.id[row]) : "–")
       },
+      {
+        title: "outcome",
+        track: "128px",
+        sort: (row) => run.outcome(row),
+        cell: (row) => outcomeBadge(run.outcome(row))
+      },
       ...(task ? [{
         title: "task",
         track: "minmax(160px, 1.3fr)",
@@ -191,12 +208,6 @@ function attemptTable(run, rows, {task = true} = {}) {
         cell: (row) => String(columns.turn[row])
       }]
                        : []),
-      {
-        title: "outcome",
-        track: "128px",
-        sort: (row) => run.outcome(row),
-        cell: (row) => outcomeBadge(run.outcome(row))
-      },
       {
         title: "measured",
         track: "78px",

@@ -110,10 +110,3 @@ function armLegend(run, arms) {
     arms.map((index) =>
                h("li", {class: armClass(index)}, armSwatch(index), h("span", {class: "name"}, run.arms[index].name))));
 }
-function sourceLegend(sources) {
-  return h("ul", {class: "legend"},
-    sources.map((source) => h("li", {},
-                  s("svg", {viewBox: "0 0 26 12", class: "chart", "aria-hidden": "true"},
-                    s("path", {class: "whisker " + source, d: "M1 6h24"}), marker(0, 13, 6, 4, source)),
-                  source)));
-}

@@ -287,9 +287,30 @@ function overview(run) {
       shareLines(run, "Share right by turn", "turn",
         metrics.arms.map((arm) => ({arm: arm.arm, points: arm.turns.map((one) => ({at: one.turn, ...one.right}))})))));
   const told = run.bench || metrics.arms.some((arm) => arm.failures.some((one) => one.kind !== "none"));
-  cards.push(told ? failureCard(run) : null, rooflineCard(run), run.tasks.length > 1 ? groups(run) : null, costs(run),
-    run.bench ? claims(run) : null);
+  cards.push(told ? failureCard(run) : null, rooflineCard(run, "measured"), rooflineCard(run, "estimated"),
+    run.tasks.length > 1 ? groups(run) : null, costs(run), run.bench ? claims(run) : null);
   return [parts, h("div", {class: "grid"}, cards)];
+}
+
+// The speed-ups of one source, each with its interval on a common scale.
+function speedColumn(run, rows, source) {
+  const speed = (row) => {
+    const three = run.rows[source][row];
+    return three && {value: three[0], low: three[1], high: three[2]};
+  };
+  const known = rows.map(speed).filter(Boolean);
+  const range = speedRange(known.flatMap((one) => [one.low, one.value, Math.min(one.high, 3 * one.value)]));
+  const className = "big" + (source === "estimated" ? " estimate" : "");
+  return {
+    title: ["times as fast ", sourceTag(source)],
+    sort: (row) => (speed(row) || {}).value,
+    cell: (row) => {
+      const one = speed(row);
+      if (!one) return "–";
+      const bar = speedBar(one, source, range, run.rows.arm[row]);
+      return [h("span", {class: className}, times(one.value)), bar, h("small", {}, timesSpan(one.low, one.high))];
+    }
+  };
 }
 
 // A run of optimise: its attempts, best first, each speed with its interval.
@@ -298,8 +319,7 @@ function ranking(run) {
   const order = (row) => (run.rows.right[row] ? 0 : 1);
   rows.sort((a, b) => order(a) - order(b) ||
       compare(-(run.speed(a) || {value: -1}).value, -(run.speed(b) || {value: -1}).value));
-  const range = speedRange(rows.flatMap(
-    (row) => (run.speed(row) ? [run.speed(row).low, Math.min(run.speed(row).high, 3 * run.speed(row).value)] : [])));
+  const sources = ["measured", "estimated"].filter((source) => run.rows[source].some(Boolean));
   return card("Attempts",
     "Right ones first, the fastest at the top. A filled point was measured on a GPU, a hollow one is an estimate, and a line is its interval.",
     "long", sortedTable({
@@ -312,14 +332,7 @@ function ranking(run) {
           cell: (row) => [run.text("name", row) || "no candidate", h("small", {}, ellipsis(run.text("idea", row), 90))]
         },
         {title: "outcome", sort: (row) => run.outcome(row), cell: (row) => outcomeBadge(run.outcome(row))},
-        {
-          title: "times as fast",
-          sort: (row) => (run.speed(row) || {}).value,
-          cell: (row) => {
-            const speed = run.speed(row);
-            return speed ? [h("span", { class: "oneline" }, h("span", { class: "big" + (speed.source === "estimated" ? " estimate" : "") }, times(speed.value)), " ", sourceTag(speed.source)), speedBar(speed, speed.source, range, run.rows.arm[row]), h("small", {}, timesSpan(speed.low, speed.high))] : "–";
-          }
-        },
+        ...sources.map((source) => speedColumn(run, rows, source)),
         {
           title: "registers",
           kind: "n",

@@ -4,8 +4,11 @@
 #include <string>
 #include <string_view>
 
-namespace ptxlab::report {
+namespace ptxlab::base {
 
+// In one line: ends of lines and tabs become blanks.
 std::string visible(std::string_view text);
+// With its lines and tabs.
+std::string visible_lines(std::string_view text);
 
-}  // namespace ptxlab::report
+}  // namespace ptxlab::base

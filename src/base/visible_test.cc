@@ -1,10 +1,10 @@
-#include "report/visible.h"
+#include "base/visible.h"
 
 #include <gtest/gtest.h>
 
-#include "report/table.h"
+#include "base/finding.h"
 
-namespace ptxlab::report {
+namespace ptxlab::base {
 namespace {
 
 TEST(Visible, LeavesWordsOfAllLanguagesAlone) {
@@ -30,12 +30,16 @@ TEST(Visible, NamesWhatActsOnTheTerminalOrHides) {
   EXPECT_EQ(visible(std::string("\0", 1)), "\\x00");
 }
 
-TEST(Visible, TablesShowIt) {
-  EXPECT_EQ(table({{"a"}}, {{"x\x1b[2J"}}),
-            "a\n"
-            "--------\n"
-            "x\\x1b[2J\n");
+TEST(Visible, MayKeepLines) { EXPECT_EQ(visible_lines("a\n\tb\r\x1b"), "a\n\tb\\x0d\\x1b"); }
+
+TEST(Visible, FindingsShowIt) {
+  Finding finding;
+  finding.code = "PTX0000";
+  finding.message = "'\x1b[2J' is odd";
+  finding.hint = "one of:\n  - a\x07";
+  finding.place.file = "x\x1b.ptx";
+  EXPECT_EQ(render(finding, ""), "x\\x1b.ptx: error[PTX0000]: '\\x1b[2J' is odd\n       hint: one of:\n  - a\\x07\n");
 }
 
 }  // namespace
-}  // namespace ptxlab::report
+}  // namespace ptxlab::base

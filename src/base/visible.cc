@@ -1,4 +1,4 @@
-#include "report/visible.h"
+#include "base/visible.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/utf8.h"
 
-namespace ptxlab::report {
+namespace ptxlab::base {
 namespace {
 
 // Controls, zero-width and bidirectional ones, separators of lines and paragraphs, invisible fillers, tags.
@@ -23,22 +23,20 @@ uint32_t code_point(std::string_view bytes) {
   return value;
 }
 
-}  // namespace
-
-std::string visible(std::string_view text) {
+std::string shown(std::string_view text, bool lines) {
   std::string out;
   for (size_t at = 0; at < text.size();) {
     const auto lead = static_cast<uint8_t>(text[at]);
     const size_t size = lead < 0x80 ? 1 : lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1;
     const auto bytes = text.substr(at, size);
-    if (bytes.size() < size || !base::valid_utf8(bytes)) {
+    if (bytes.size() < size || !valid_utf8(bytes)) {
       out += fmt::format("\\x{:02x}", lead);
       ++at;
       continue;
     }
     const uint32_t c = code_point(bytes);
     if (c == '\t' || c == '\n') {
-      out += ' ';
+      out += lines ? static_cast<char>(c) : ' ';
     } else if (!hides(c)) {
       out += bytes;
     } else {
@@ -49,4 +47,9 @@ std::string visible(std::string_view text) {
   return out;
 }
 
-}  // namespace ptxlab::report
+}  // namespace
+
+std::string visible(std::string_view text) { return shown(text, false); }
+std::string visible_lines(std::string_view text) { return shown(text, true); }
+
+}  // namespace ptxlab::base
