@@ -254,9 +254,10 @@ void add_times(data& values, const record::Brief& brief) {
   }
   if (times.empty() && brief.baseline_estimate) {
     const auto& e = *brief.baseline_estimate;
-    estimates.push_back(fmt::format("{}: about {} on a {}, within {:.0f} %, bound by {}", e.size,
-                                    record::microseconds_text(e.size_ns / 1000), e.device, 100 * e.uncertainty,
-                                    e.bound_by));
+    // A task of one size needs no name for it.
+    estimates.push_back(fmt::format("{}{}about {} on {}, within {:.0f} %, bound by {}", e.size,
+                                    e.size.empty() ? "" : ": ", record::microseconds_text(e.size_ns / 1000), e.device,
+                                    100 * e.uncertainty, e.bound_by));
     std::vector<std::string> limits;
     for (const auto& limit : e.limits)
       if (limits.size() < 5)

@@ -226,6 +226,9 @@ TEST(Prompt, WhatWasMeasuredIsShownAndNoEstimateBesideIt) {
   auto brief = brief_of("norm/rmsnorm_bf16");
   brief.baseline_estimate = record::Estimate{.nanoseconds = 1e5, .size = "m=16384 n=4096", .size_ns = 1e5};
   EXPECT_TRUE(has(filled(brief, {}).question.user, "# Its time, estimated and not measured"));
+  EXPECT_TRUE(has(filled(brief, {}).question.user, "- m=16384 n=4096: about 100.0 us on "));
+  brief.baseline_estimate->size.clear();
+  EXPECT_TRUE(has(filled(brief, {}).question.user, "- about 100.0 us on ")) << "the only size goes without a name";
   brief.earlier = {earlier("wide", record::OutcomeName::faster, 3.5)};
   brief.earlier[0].verdict.timing = timing();
   auto user = filled(brief, {}).question.user;
