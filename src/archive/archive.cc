@@ -280,20 +280,33 @@ base::Result<std::vector<AttemptRow>> Archive::attempts(const AttemptFilter& fil
   }
 }
 
+namespace {
+
+// The texts of an attempt as they are kept; reading the verdict's JSON is the long part, and others may use the archive meanwhile.
+struct Kept {
+  record::Attempt attempt;
+  std::string verdict;
+};
+
+}  // namespace
+
 base::Result<record::Attempt> Archive::attempt(int64_t id, bool texts) {
-  std::lock_guard lock(mutex_);
+  Kept kept;
   try {
+    std::lock_guard lock(mutex_);
     SQLite::Statement query(
         impl_->db,
         "SELECT run, at_ms, task, proposer, name, idea, ptx, plan, brief, verdict, prompt, answer, cuda "
-        "FROM attempt "
-        "WHERE id = ?");
+        "FROM attempt WHERE id = ?");
     query.bind(1, id);
     if (!query.executeStep()) {
       return finding("ARC0005", fmt::format("the archive has no attempt {}", id),
                      "`ptxlab archive list` shows what there is");
     }
-    record::Attempt attempt;
+    const auto fetch = [&](int column) {
+      return query.getColumn(column).isNull() ? std::string() : impl_->fetch(query.getColumn(column).getString());
+    };
+    auto& attempt = kept.attempt;
     attempt.id = id;
     attempt.run = query.getColumn(0).getString();
     attempt.at = from_ms(query.getColumn(1).getInt64());
@@ -301,20 +314,22 @@ base::Result<record::Attempt> Archive::attempt(int64_t id, bool texts) {
     attempt.candidate.proposer = query.getColumn(3).getString();
     attempt.candidate.name = query.getColumn(4).getString();
     attempt.candidate.idea = query.getColumn(5).getString();
-    attempt.candidate.ptx = impl_->fetch(query.getColumn(6).getString());
-    if (!query.getColumn(7).isNull()) attempt.candidate.plan = impl_->fetch(query.getColumn(7).getString());
-    if (!query.getColumn(12).isNull()) attempt.candidate.cuda = impl_->fetch(query.getColumn(12).getString());
-    auto verdict = record::read_verdict(impl_->fetch(query.getColumn(9).getString()));
-    if (!verdict) return verdict.findings();
-    attempt.verdict = *std::move(verdict);
-    if (!texts) return attempt;
-    attempt.brief_json = impl_->fetch(query.getColumn(8).getString());
-    if (!query.getColumn(10).isNull()) attempt.candidate.prompt = impl_->fetch(query.getColumn(10).getString());
-    if (!query.getColumn(11).isNull()) attempt.candidate.answer = impl_->fetch(query.getColumn(11).getString());
-    return attempt;
+    attempt.candidate.ptx = fetch(6);
+    if (!query.getColumn(7).isNull()) attempt.candidate.plan = fetch(7);
+    attempt.candidate.cuda = fetch(12);
+    kept.verdict = fetch(9);
+    if (texts) {
+      attempt.brief_json = fetch(8);
+      attempt.candidate.prompt = fetch(10);
+      attempt.candidate.answer = fetch(11);
+    }
   } catch (const std::exception& e) {
     return not_read(e);
   }
+  auto verdict = record::read_verdict(kept.verdict);
+  if (!verdict) return verdict.findings();
+  kept.attempt.verdict = *std::move(verdict);
+  return std::move(kept.attempt);
 }
 
 }  // namespace ptxlab::archive

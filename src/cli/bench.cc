@@ -264,6 +264,12 @@ int run_again(BenchSet& set, const Wanted& wanted) {
   loop::Spec nothing;
   auto lock = loop::rejudge_lock(json::parse(old->lock, nullptr, false), set.lock_parts(nothing), set.target());
   if (!lock) return refuse_any(lock.findings());
+  bool cuda = std::any_of(lock->spec.arms.begin(), lock->spec.arms.end(),
+                          [](const auto& arm) { return arm.language == record::Language::cuda; });
+  if (cuda && !toolchain::installed().nvcc)
+    return refuse({base::error("CUC0001", "the run has candidates in CUDA C, and this machine has no nvcc",
+                               "tools/setup fetches one; PTXLAB_CUDA names a CUDA folder")},
+                  kExitInfrastructure);
   if (wanted.dry) {
     auto answers = (*archive)->answers(old->run.id);
     if (!answers) return refuse_archive(answers.findings());

@@ -10,6 +10,7 @@ namespace ptxlab::llm {
 struct Question {
   std::string system, user;
   std::optional<double> temperature = {};  // where the user sets none
+  std::string grammar = {};  // what the answer has to keep to, as the setting `grammar` wants it; empty: nothing
 };
 
 struct Reply {

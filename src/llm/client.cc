@@ -46,6 +46,7 @@ base::Findings not_known(const Model& model, const Settings& settings) {
   look("thinking", settings.thinking.has_value());
   look("effort", settings.effort.has_value());
   look("seed", settings.seed.has_value());
+  look("grammar", settings.grammar != GrammarUse::none);
   return findings;
 }
 

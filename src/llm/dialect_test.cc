@@ -80,6 +80,31 @@ TEST(Gemini, SendsItsOwnForm) {
                                             {"seed", 7}}));
 }
 
+TEST(OpenAi, HandsAGrammarOverAsTheServerWantsIt) {
+  auto model = model_of(openai_dialect(), "http://localhost:1/v1");
+  auto question = kQuestion;
+  question.grammar = "root ::= \"x\"";
+  auto body = [&](const char* setting) {
+    auto settings = *parse_settings(setting);
+    return json::parse(openai_dialect().request({model, question, settings, {}, 7}).body);
+  };
+  EXPECT_EQ(body("grammar=llama")["grammar"], question.grammar);
+  EXPECT_EQ(body("grammar=vllm")["structured_outputs"]["grammar"], question.grammar);
+  EXPECT_EQ(body("grammar=guided")["guided_grammar"], question.grammar);
+  auto custom = body("grammar=custom");
+  EXPECT_EQ(custom["tools"][0]["custom"]["format"]["grammar"]["syntax"], "lark");
+  EXPECT_EQ(custom["tools"][0]["custom"]["format"]["grammar"]["definition"], question.grammar);
+  EXPECT_EQ(custom["tool_choice"]["custom"]["name"], custom["tools"][0]["custom"]["name"]);
+  EXPECT_FALSE(body("").contains("grammar"));
+  EXPECT_FALSE(parse_settings("grammar=ebnf").ok());
+  Said said;
+  EXPECT_EQ(openai_dialect().read(json::parse(R"({"choices":[{"message":{"content":null,"tool_calls":[{"type":"custom",
+      "custom":{"name":"submit_ptx","input":".version 8.0"}}]}}]})"),
+                                  said),
+            "");
+  EXPECT_EQ(said.text, "```ptx\n.version 8.0\n```\n");
+}
+
 Said said_of(const Dialect& dialect, const char* text) {
   Said said;
   EXPECT_EQ(dialect.read(json::parse(text), said), "");

@@ -2,10 +2,21 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "llm/dialect.h"
 #include "llm/words.h"
 
 namespace ptxlab::llm {
+
+namespace {
+
+constexpr std::pair<std::string_view, GrammarUse> kGrammars[] = {{"llama", GrammarUse::llama},
+                                                                 {"vllm", GrammarUse::vllm},
+                                                                 {"guided", GrammarUse::guided},
+                                                                 {"custom", GrammarUse::custom}};
+
+}  // namespace
 
 base::Result<Model> parse_model(const Dialect& dialect, std::string_view text) {
   size_t at = text.rfind("@http");
@@ -40,6 +51,13 @@ base::Result<Settings> parse_settings(std::string_view text) {
       "answer_tokens", [&](double n) { settings.answer_tokens = static_cast<int64_t>(n); }, 1, 1e7);
   words.number(
       "thinking", [&](double n) { settings.thinking = static_cast<int64_t>(n); }, 0, 1e7);
+  words.word("grammar",
+             [&](std::string_view word) {
+               for (auto [name, use] : kGrammars) {
+                 if (name == word) settings.grammar = use;
+               }
+             },
+             {"llama", "vllm", "guided", "custom"});
   words.word("effort", [&](std::string_view word) { settings.effort = word; });
   words.number(
       "seed", [&](double n) { settings.seed = static_cast<uint64_t>(n); }, 0, 1e15);
@@ -75,6 +93,7 @@ std::string settings_help() {
   return "  temperature, top_p  as the server takes them (its own)\n"
          "  answer_tokens  the most tokens of an answer (the server's own)\n"
          "  thinking, effort  how much to think: tokens, or a word such as low or high, as the server takes them\n"
+         "  grammar  llama, vllm, guided or custom: hand the server a grammar of PTX (docs/models.md)\n"
          "  seed  of the server's draws, where it has one\n"
          "  context  the most tokens of a question (100000)\n"
          "  parallel  requests at once (4)\n"

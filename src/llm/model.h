@@ -23,12 +23,22 @@ struct Model {
 // "MODEL@URL", or "MODEL" where the dialect has a home; the name may hold any of : / @. Error: LLM0001.
 base::Result<Model> parse_model(const Dialect& dialect, std::string_view text);
 
+// Which field hands a server the grammar that an answer has to keep to.
+enum class GrammarUse : uint8_t {
+  none,
+  llama,   // "grammar": llama.cpp
+  vllm,    // "structured_outputs": vLLM
+  guided,  // "guided_grammar": vLLM before it, and others
+  custom,  // a custom tool whose input is the module: OpenAI, in Lark
+};
+
 struct Settings {
-  std::optional<double> temperature, top_p;           // absent: the server's own
-  std::optional<int64_t> answer_tokens;               // the most a single answer may have; absent: the server's own
-  std::optional<int64_t> thinking;                    // tokens for thinking, where they are set by number
-  std::optional<std::string> effort;                  // "low", "high": how much to think, where it is set by word
-  std::optional<uint64_t> seed;                       // of the server's draws
+  std::optional<double> temperature, top_p;  // absent: the server's own
+  std::optional<int64_t> answer_tokens;      // the most a single answer may have; absent: the server's own
+  std::optional<int64_t> thinking;           // tokens for thinking, where they are set by number
+  std::optional<std::string> effort;         // "low", "high": how much to think, where it is set by word
+  std::optional<uint64_t> seed;              // of the server's draws
+  GrammarUse grammar = GrammarUse::none;
   std::optional<double> price_asked, price_answered;  // dollars for a million tokens, instead of the table's
   double agent_gib = 64;                              // address space of an agent's program
   int64_t context = 100'000;                          // the most tokens, estimated, that a question may have

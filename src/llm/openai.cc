@@ -18,6 +18,41 @@ std::string text_of(const json& content) {
   return text;
 }
 
+constexpr const char* kTool = "submit_ptx";
+
+// The grammar that the answer has to keep to, under the name that this server has for it.
+void add_grammar(const Asking& asking, json& body) {
+  const auto& grammar = asking.question.grammar;
+  if (grammar.empty()) return;
+  auto set = [&](const char* field, const json& value) {
+    if (asking.sends(field)) body[field] = value;
+  };
+  switch (asking.settings.grammar) {
+    case GrammarUse::none: return;
+    case GrammarUse::llama: return set("grammar", grammar);
+    case GrammarUse::vllm: return set("structured_outputs", {{"grammar", grammar}});
+    case GrammarUse::guided: return set("guided_grammar", grammar);
+    case GrammarUse::custom: break;
+  }
+  if (!asking.sends("tools")) return;
+  json format = {{"type", "grammar"}, {"grammar", {{"syntax", "lark"}, {"definition", grammar}}}};
+  json tool = {{"name", kTool}, {"description", "Hands in the whole PTX module."}, {"format", std::move(format)}};
+  body["tools"] = json::array({{{"type", "custom"}, {"custom", std::move(tool)}}});
+  body["tool_choice"] = {{"type", "custom"}, {"custom", {{"name", kTool}}}};
+}
+
+// A module handed in through the tool, as the block that an answer in text has.
+std::string submitted(const json& message) {
+  auto calls = message.value("tool_calls", json::array());
+  if (!calls.is_array()) return "";
+  for (const auto& call : calls) {
+    if (!call.is_object() || !call.contains("custom") || text_in(call["custom"], "name") != kTool) continue;
+    auto input = text_in(call["custom"], "input");
+    return "```ptx\n" + input + (input.ends_with('\n') ? "" : "\n") + "```\n";
+  }
+  return "";
+}
+
 class OpenAi final : public Dialect {
  public:
   std::string_view name() const override { return "openai"; }
@@ -44,6 +79,7 @@ class OpenAi final : public Dialect {
     set("top_p", settings.top_p);
     set("reasoning_effort", settings.effort);
     if (settings.seed && asking.sends("seed")) body["seed"] = asking.seed & 0x7fffffff;
+    add_grammar(asking, body);
     if (settings.answer_tokens) {
       // OpenAI's own server has renamed it; the others know the old name best.
       bool renamed =
@@ -62,6 +98,13 @@ class OpenAi final : public Dialect {
         Field{"reasoning_effort", "effort", ""},
         Field{"reasoning_effort", "effort", "reasoning.effort"},
         Field{"seed", "seed", ""},
+        Field{"grammar", "grammar", ""},
+        Field{"structured_outputs", "grammar", ""},
+        Field{"guided_grammar", "grammar", ""},
+        Field{"tools", "grammar", ""},
+        Field{"tools", "grammar", "custom"},
+        Field{"tools", "grammar", "tool_choice"},
+        Field{"tools", "grammar", "grammar"},
     };
     return kFields;
   }
@@ -74,6 +117,7 @@ class OpenAi final : public Dialect {
     auto message = choice.find("message");
     if (message == choice.end() || !message->is_object()) return "its choice has no message";
     if (message->contains("content")) said.text = text_of((*message)["content"]);
+    if (said.text.empty()) said.text = submitted(*message);
     // A refusal is an answer too: one without a candidate.
     if (said.text.empty() && message->contains("refusal")) said.text = text_of((*message)["refusal"]);
     auto reason = text_in(choice, "finish_reason");

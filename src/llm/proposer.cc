@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "llm/extract.h"
+#include "ptx/grammar.h"
 
 namespace ptxlab::llm {
 namespace {
@@ -28,6 +29,8 @@ class ModelProposer final : public record::Proposer {
     ++turn_;
     auto questions = questions_of(prompt_, brief, client_->settings().context, count);
     if (!questions) return questions.findings();
+    auto grammar = grammar_of(brief);
+    for (auto& question : *questions) question.grammar = grammar;
     std::vector<std::optional<Client::Asked>> asked(static_cast<size_t>(count));
     base::parallel_for(asked.size(), client_->settings().parallel, [&](size_t i) {
       uint64_t seed = base::derive_seed(brief.seed, fmt::format("{} {} {}", name(), turn_, i));
@@ -53,6 +56,19 @@ class ModelProposer final : public record::Proposer {
   }
 
  private:
+  // Made once for a target; of CUDA there is none.
+  std::string grammar_of(const record::Brief& brief) {
+    auto use = client_->settings().grammar;
+    if (use == GrammarUse::none || brief.language != record::Language::ptx) return "";
+    if (grammar_.first != brief.target.name()) {
+      bool tool = use == GrammarUse::custom;
+      constexpr isa::PtxVersion kAny = 999;  // what is too new for its .version is a finding of check
+      auto made = ptx::grammar_for(brief.target, kAny, tool ? ptx::GrammarRoot::module : ptx::GrammarRoot::answer);
+      grammar_ = {brief.target.name(), tool ? ptx::lark(made) : ptx::gbnf(made)};
+    }
+    return grammar_.second;
+  }
+
   Proposal gathered(std::vector<std::optional<Client::Asked>>& asked, const std::vector<Question>& questions,
                     record::Language language) {
     Proposal proposal;
@@ -112,6 +128,7 @@ class ModelProposer final : public record::Proposer {
 
   std::unique_ptr<Client> client_;
   Template prompt_;
+  std::pair<std::string, std::string> grammar_;  // of which target, and its text
   int turn_ = 0, number_ = 0;
   std::set<std::string> told_;  // of what the server does not get, said once
 };

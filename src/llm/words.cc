@@ -14,8 +14,8 @@ void Words::number(std::string name, std::function<void(double)> set, double lea
   entries_.push_back({std::move(name), std::move(set), least, most});
 }
 
-void Words::word(std::string name, std::function<void(std::string_view)> set) {
-  entries_.push_back({std::move(name), {}, 0, 0, std::move(set)});
+void Words::word(std::string name, std::function<void(std::string_view)> set, std::vector<std::string> known) {
+  entries_.push_back({std::move(name), {}, 0, 0, std::move(set), std::move(known)});
 }
 
 base::Finding Words::wrong(std::string message, std::string hint) const {
@@ -46,6 +46,9 @@ std::optional<base::Finding> Words::read(std::string_view text) const {
       bool plain =
           !value.empty() && std::all_of(value.begin(), value.end(), [](char c) { return c >= 'a' && c <= 'z'; });
       if (!plain) return wrong(fmt::format("{} is '{}'", name, value), "one word of small letters");
+      const auto& known = entry->known;
+      if (!known.empty() && std::find(known.begin(), known.end(), value) == known.end())
+        return wrong(fmt::format("{} is '{}'", name, value), fmt::format("one of: {}", fmt::join(known, ", ")));
       entry->set_word(value);
       continue;
     }

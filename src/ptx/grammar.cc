@@ -32,8 +32,11 @@ class Frame {
       rule("root", ref("module"));
     } else {
       // The plan's own form is left to its reader: TOML needs no grammar to be well-formed line by line.
-      rule("root", seq({many(chars("^`")), text("```ptx\n"), ref("module"), text("```"),
-                        opt(seq({ref("blank"), text("```toml\n"), many(chars("^`")), text("```")})), ref("blank")}));
+      // Three lines of prose at most: a small model that is let go on with it never comes to its module.
+      rule("line", seq({many(chars("^`\\n")), text("\n")}));
+      rule("root",
+           seq({opt(ref("line")), opt(ref("line")), opt(ref("line")), text("```ptx\n"), ref("module"), text("```"),
+                opt(seq({ref("blank"), text("```toml\n"), many(chars("^`")), text("```")})), ref("blank")}));
       rule("blank", many(chars(" \\t\\r\\n")));
     }
     return std::move(grammar_);
@@ -189,6 +192,12 @@ struct Printer {
     return "/[" + out + "]/";
   }
 
+  // Where a rule or a way of a choice is empty, GBNF would take the next line for its content.
+  std::string whole(const G& part) const {
+    auto out = print(part);
+    return out.empty() && !for_lark ? "\"\"" : out;
+  }
+
   std::string inside(const G& part) const {
     auto out = print(part);
     bool loose = (part.kind == G::Kind::sequence || part.kind == G::Kind::choice) && part.parts.size() > 1;
@@ -210,7 +219,7 @@ struct Printer {
       }
       case G::Kind::choice: {
         std::string out;
-        for (const auto& one : part.parts) out += (out.empty() ? "" : " | ") + print(one);
+        for (const auto& one : part.parts) out += (out.empty() ? "" : " | ") + whole(one);
         return out;
       }
       case G::Kind::optional: return inside(part.parts[0]) + "?";
@@ -228,7 +237,7 @@ std::string printed(const Grammar& grammar, bool for_lark) {
   std::string text;
   auto line = [&](const std::string& name) {
     text +=
-        fmt::format("{}{}{}\n", printer.name(name), for_lark ? ": " : " ::= ", printer.print(grammar.rules.at(name)));
+        fmt::format("{}{}{}\n", printer.name(name), for_lark ? ": " : " ::= ", printer.whole(grammar.rules.at(name)));
   };
   line(grammar.root);
   for (const auto& [name, right] : grammar.rules) {

@@ -308,6 +308,11 @@ TEST(Grammar, OfAnAnswerHoldsProseAndBothBlocks) {
 }
 
 TEST(Grammar, IsPrintedWholeInBothForms) {
+  for (const auto& target : isa::known_targets()) {
+    for (const auto& [name, right] : grammar_of(target.name().c_str()).rules)
+      EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), name.npos)
+          << name;
+  }
   const auto& grammar = grammar_of("sm_90a");
   for (bool for_lark : {false, true}) {
     auto text = for_lark ? lark(grammar) : gbnf(grammar);

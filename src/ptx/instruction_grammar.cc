@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <optional>
 #include <set>
 
@@ -291,7 +292,8 @@ void add_instructions(const isa::Target& target, isa::PtxVersion version, Gramma
   std::vector<std::pair<std::string, G>> entries;
   for (auto& [opcode, forms] : by_opcode) {
     auto name = "op_" + opcode;
-    std::replace(name.begin(), name.end(), '.', '_');
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return !isalnum(c); }, '_');
     grammar.rules[name] = any(std::move(forms));
     entries.emplace_back(opcode, use(name));
   }

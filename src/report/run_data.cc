@@ -9,6 +9,7 @@
 
 #include "archive/bench.h"
 #include "base/error.h"
+#include "base/thread_pool.h"
 #include "report/claims.h"
 
 namespace ptxlab::report {
@@ -170,6 +171,7 @@ class BenchReader {
       there_.emplace();
       for (const auto& answer : *old) there_->insert(answer.cell);
     }
+    if (auto findings = read_attempts(*answers); !findings.empty()) return findings;
     for (auto& answer : *answers) by_cell_[answer.cell] = std::move(answer);
     for (auto& one : *trouble) {
       if (!one.findings.empty()) trouble_[one.cell] = one.findings.front().message;
@@ -185,6 +187,29 @@ class BenchReader {
   }
 
  private:
+  // Side by side: verdicts are long, and comments are held against code.
+  base::Findings read_attempts(const std::vector<archive::Answer>& answers) {
+    std::vector<int64_t> ids;
+    for (const auto& answer : answers) {
+      if (answer.attempt) ids.push_back(*answer.attempt);
+    }
+    std::vector<Turn> turns(ids.size());
+    std::vector<base::Findings> failed(ids.size());
+    base::parallel_for(ids.size(), 0, [&](size_t i) {
+      auto attempt = archive_.attempt(ids[i], false);
+      if (attempt) {
+        fill(turns[i], *attempt, !run_.device.empty());
+      } else {
+        failed[i] = attempt.findings();
+      }
+    });
+    for (size_t i = 0; i < ids.size(); ++i) {
+      if (!failed[i].empty()) return failed[i];
+      attempts_[ids[i]] = std::move(turns[i]);
+    }
+    return {};
+  }
+
   base::Findings sample(size_t arm, size_t task, int number) {
     Sample sample;
     sample.arm = arm, sample.task = task, sample.number = number;
@@ -212,9 +237,9 @@ class BenchReader {
         break;
       }
       if (came) {
-        auto attempt = archive_.attempt(*answer.attempt, false);
-        if (!attempt) return attempt.findings();
-        fill(turn, *attempt, !run_.device.empty());
+        auto& read = attempts_.at(*answer.attempt);
+        read.turn = turn.turn, read.use = turn.use, read.judge_seconds = turn.judge_seconds;
+        turn = std::move(read);
       } else {
         fill_without(turn, answer);
       }
@@ -234,6 +259,7 @@ class BenchReader {
   RunData& run_;
   std::map<archive::Cell, archive::Answer> by_cell_;
   std::map<archive::Cell, std::string> trouble_;
+  std::map<int64_t, Turn> attempts_;
   std::optional<std::set<archive::Cell>> there_;  // of a run that is judged again: its cells, and there are no others
 };
 

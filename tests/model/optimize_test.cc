@@ -176,6 +176,20 @@ TEST_F(Optimize, TheKeyIsNowhere) {
   EXPECT_EQ(all.find("sk-other-0000"), std::string::npos);
 }
 
+// What an answer says to the judge is prose; what it says in its plan is bounded.
+TEST_F(Optimize, AnswersThatMeanItBadlyAreJudgedLikeAnyOther) {
+  llm::FakeServer server({"answer wrong", "answer to_the_judge", "answer many_blocks", "answer two_blocks"},
+                         recorded_answers());
+  auto run = optimize({"--proposer", "openai:m@" + server.url(), "--candidates", "4", "--turns", "1",
+                       "--model-settings", "parallel=1", "--json"});
+  ASSERT_EQ(run.code, 0) << run.output << run.errors;
+  auto result = nlohmann::json::parse(run.output);
+  EXPECT_EQ(outcomes(result), (std::vector<std::string>{"wrong", "wrong", "faulted", "malformed"})) << run.output;
+  EXPECT_NE(result["attempts"][3]["verdict"].dump().find("LLM0021"), std::string::npos);
+  EXPECT_TRUE(result["ranking"].empty());
+  EXPECT_EQ(result["original_kept"], true);
+}
+
 TEST_F(Optimize, ADeadServerLeavesTheOthersAtWork) {
   auto run = optimize({"--proposer", "rules,openai:m@http://127.0.0.1:1/v1", "--candidates", "2", "--model-settings",
                        "tries=1", "--json"});
