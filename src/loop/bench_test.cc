@@ -21,6 +21,7 @@
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "base/random.h"
+#include "loop/rejudge.h"
 #include "record/json.h"
 
 namespace ptxlab::loop {
@@ -391,6 +392,47 @@ TEST_F(Bench, AsManyAreAskedAndJudgedAtOnceAsAllowed) {
   EXPECT_TRUE(go(lock, world, 2).whole);
   EXPECT_EQ(most_asking, 3);
   EXPECT_EQ(most_judging, 2);
+}
+
+// The candidates of a run, judged again by another judge: nobody is asked, every turn is there, and CUDA C is compiled anew.
+TEST_F(Bench, JudgedAgainTheSameCandidatesGetOtherVerdicts) {
+  Lock lock = lock_of(2, 4, 3);
+  World world;
+  ASSERT_TRUE(go(lock, world).whole);
+  archive::Run again;
+  ASSERT_TRUE(archive->add_bench(again, "{}", run.id).empty());
+  std::atomic<int> asked = 0;
+  World other;
+  other.model = other.rules = [&](const record::Brief& brief, int count) {
+    ++asked;
+    return model_answer(brief, count);
+  };
+  other.judge = [](size_t task, const record::Candidate& candidate) {
+    auto verdict = played_judge(task, candidate);
+    verdict.outcome = record::OutcomeName::slower;
+    return verdict;
+  };
+  Lock relock = lock_of(2, 4, 3, Stop::turns);
+  auto parts = rejudge_parts(*archive, run.id, parts_of(relock, *archive, other));
+  ASSERT_TRUE(parts.ok());
+  auto result = run_bench(relock, again.id, *parts, {2, {}});
+  EXPECT_TRUE(result.whole) << base::render(result.findings, "");
+  EXPECT_EQ(asked, 0);
+  auto before = rows_of(archive->answers(run.id)), after = rows_of(archive->answers(again.id));
+  ASSERT_EQ(before.size(), after.size());
+  for (size_t i = 0; i < before.size(); ++i) {
+    EXPECT_EQ(before[i].cell, after[i].cell);
+    EXPECT_EQ(before[i].attempt.has_value(), after[i].attempt.has_value());
+    if (!after[i].attempt) continue;
+    auto old = *archive->attempt(*before[i].attempt), now = *archive->attempt(*after[i].attempt);
+    EXPECT_EQ(old.candidate.ptx, now.candidate.ptx);
+    EXPECT_EQ(old.candidate.cuda, now.candidate.cuda);
+    EXPECT_EQ(now.verdict.outcome,
+              old.candidate.ptx.empty() ? record::OutcomeName::malformed : record::OutcomeName::slower);
+  }
+  EXPECT_EQ(*archive->interrupted(again.id), 0);
+  // And once more there is nothing to do.
+  EXPECT_EQ(run_bench(relock, again.id, *parts, {2, {}}).judged, 0);
 }
 
 // --- kill -9 ----------------------------------------------------------------------------------------------------------------
