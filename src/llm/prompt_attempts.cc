@@ -45,6 +45,18 @@ std::string measured(const record::Verdict& verdict) {
   return text;
 }
 
+// "tile: 40 registers a thread, nothing spilled, 4096 bytes of shared memory, 5120 bytes of code".
+std::string resources_of(const record::Verdict& verdict) {
+  std::vector<std::string> all;
+  for (const auto& one : verdict.resources) {
+    const int spilled = one.spill_stores + one.spill_loads;
+    all.push_back(fmt::format(
+        "{}: {} registers a thread, {}, {} bytes of static shared memory, {} bytes of code", one.entry, one.registers,
+        spilled ? fmt::format("{} bytes spilled", spilled) : "nothing spilled", one.shared, one.code_bytes));
+  }
+  return fmt::format("{}", fmt::join(all, "; "));
+}
+
 data attempt_of(const record::Earlier& earlier, size_t number) {
   data item;
   item.set("number", fmt::format("{}", number));
@@ -57,6 +69,7 @@ data attempt_of(const record::Earlier& earlier, size_t number) {
   set_or_false(item, "measured", measured(verdict));
   const bool shown = !verdict.timing && verdict.estimated_speedup;
   set_or_false(item, "estimate", shown ? fmt::format("{:.2f}", *verdict.estimated_speedup) : "");
+  set_or_false(item, "resources", resources_of(verdict));
   set_or_false(item, "machine_code", machine_code(verdict.sass, ""));
   set_or_false(item, "counters", verdict.counters ? trimmed(record::counters_text(*verdict.counters)) : "");
   std::string findings = findings_of(earlier);

@@ -231,9 +231,11 @@ TEST(Prompt, WhatWasMeasuredIsShownAndNoEstimateBesideIt) {
   EXPECT_TRUE(has(filled(brief, {}).question.user, "- about 100.0 us on ")) << "the only size goes without a name";
   brief.earlier = {earlier("wide", record::OutcomeName::faster, 3.5)};
   brief.earlier[0].verdict.timing = timing();
+  brief.earlier[0].verdict.resources.push_back({.entry = "tile", .registers = 40, .code_bytes = 5120});
   auto user = filled(brief, {}).question.user;
   for (const char* part : {"Measured: 1.200 times as fast (1.190 to 1.210) on NVIDIA H200",
                            "at m=16384 n=4096 100.0 us against 120.0 us of baseline.ptx",
+                           "What ptxas made of it: tile: 40 registers a thread, nothing spilled",
                            "# Its time, measured on NVIDIA H200", "m=16384 n=4096: 120.0 us (baseline.ptx"})
     EXPECT_TRUE(has(user, part)) << part << "\n" << user;
   for (const char* part : {"3.50", "stimated, not measured", "estimated and not measured"})
