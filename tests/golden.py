@@ -155,7 +155,7 @@ def execute(case, program, folder, cache):
     case.lay_out(folder)
     command = [word.replace("{root}", str(ROOT)) for word in case.command[1:]]
     stdin = folder / "stdin"
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GTEST_", "XDG_"))}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("GTEST_", "XDG_")) and not k.endswith("_API_KEY")}
     environment.update(HOME=str(folder / ".home"), XDG_CACHE_HOME=str(cache), PTXLAB_ROOT=str(ROOT), NO_COLOR="1",
                            PTXLAB_GPU="none")
     with open(stdin if stdin.exists() else os.devnull, "rb") as source:

@@ -44,6 +44,15 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
   if (!model) return model.findings();
   auto key = llm::key_for(dialect.key_variables(), model->url.host == dialect.vendor_host());
   if (!key) return key.findings();
+  // A local server may want none; a vendor's own never answers without, and would get the kernel all the same.
+  if (key->empty() && model->url.host == dialect.vendor_host()) {
+    return base::Finding{"LLM0009",
+                         base::Severity::error,
+                         {},
+                         fmt::format("{} wants a key, and none is set", model->url.host),
+                         fmt::format("{} or PTXLAB_API_KEY holds it", fmt::join(dialect.key_variables(), " or ")),
+                         {}};
+  }
   auto settings = llm::parse_settings(parts.model_settings);
   if (!settings) return settings.findings();
   auto budget = llm::parse_limits(parts.budget);
