@@ -59,7 +59,7 @@ class MadeRun {
       {"large", "anthropic:large-model", 0.62, 0.30, true, true},
       {"medium", "openai:medium-model@http://localhost:8000/v1", 0.41, 0.12, true, true},
       {"medium, CUDA C", "openai:medium-model@http://localhost:8000/v1", 0.55, 0.06, true, true},
-      {"small", "openai:small-3b@http://localhost:8001/v1", 0.13, -0.05, true, false},
+      {"small \xe2\x80\x8b<i>", "openai:small-3b@http://localhost:8001/v1", 0.13, -0.05, true, false},
       {"tiny", "openai:tiny-135m@http://localhost:8002/v1", 0.01, -0.1, true, false},
   };
   struct Ending {

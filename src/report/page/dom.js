@@ -86,7 +86,7 @@ function build(node, attributes, children) {
     } else if (name.startsWith("on") || name === "style" || name === "srcdoc" || name === "src") {
       throw new Error("no attribute " + name + " is ever set from here");
     } else {
-      node.setAttribute(name, value === true ? "" : plain(value));
+      node.setAttribute(name, value === true ? "" : name === "value" ? value : plain(value));
     }
   }
   return append(node, children);
