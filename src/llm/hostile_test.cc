@@ -97,7 +97,9 @@ TEST_P(Hostile, EndsInAFindingInBoundedTimeAndMemory) {
     auto used = client.used();
     EXPECT_GE(used.asked, 0) << hostility.step;
     EXPECT_LE(used.asked + used.answered, 30'000'000) << hostility.step;
-    if (hostility.step == std::string("absurd")) EXPECT_TRUE(used.estimated);
+    if (hostility.step == std::string("absurd")) {
+      EXPECT_TRUE(used.estimated);
+    }
   }
 }
 
