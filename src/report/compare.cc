@@ -38,8 +38,14 @@ class Comparer {
 
   // Measured figures are compared with measured ones alone, and only if one device has measured both.
   void choose_source() {
+    // One that has nothing right has no speeds either: its tasks keep their baselines, whoever would say how fast.
+    const auto nothing_right = [](const RunData& run, size_t arm) {
+      return std::none_of(run.samples.begin(), run.samples.end(),
+                          [&](const Sample& s) { return s.arm == arm && s.right(); });
+    };
     const auto both = [&](SpeedSource source) {
-      return has_source(a_, arm_a_, source) && has_source(b_, arm_b_, source);
+      bool of_a = has_source(a_, arm_a_, source), of_b = has_source(b_, arm_b_, source);
+      return (of_a || of_b) && (of_a || nothing_right(a_, arm_a_)) && (of_b || nothing_right(b_, arm_b_));
     };
     if (both(SpeedSource::measured) && a_.device == b_.device) {
       out_.source = SpeedSource::measured;

@@ -400,6 +400,17 @@ TEST(Compare, OtherTasksDevicesAndSourcesAreNotCompared) {
   EXPECT_FALSE(compare(a, 0, c, 0).source);
 }
 
+// An arm that is never right leaves every baseline in its place, and is compared so.
+TEST(Compare, AnArmWithNothingRightIsAsFastAsTheBaseline) {
+  auto run = run_with(
+      2, 8, 2, [&](size_t a, size_t, int) { return std::vector{a == 0 ? turn_with(true, 2.0) : turn_with(false)}; });
+  auto made = compare(run, 0, run, 1);
+  EXPECT_EQ(made.source, SpeedSource::estimated);
+  EXPECT_NEAR(difference(made, "best speed-up of 2").interval.center, 0.5, 1e-12);
+  EXPECT_TRUE(difference(made, "best speed-up of 2").resolved);
+  EXPECT_FALSE(compare(run, 1, run, 1).source);
+}
+
 TEST(Retained, WhatIsStillRightAndStillFast) {
   auto then = run_with(1, 4, 2, [&](size_t, size_t, int) { return std::vector{turn_with(true, std::nullopt, 2.0)}; });
   auto now = run_with(
