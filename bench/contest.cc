@@ -127,14 +127,20 @@ void job(benchmark::State& state) {
 }
 BENCHMARK(job)->Arg(1 << 9)->Arg(1 << 12)->Arg(1 << 16)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
-void contest_opened(benchmark::State& state) {
-  if (!worker()) return state.SkipWithError("no GPU");
-  const auto elements = static_cast<uint32_t>(state.range(0) / 4);
+// The copy against itself.
+gpu::Contest even_contest(int64_t bytes) {
+  const auto elements = static_cast<uint32_t>(bytes / 4);
   gpu::Contest contest;
   contest.sides[0] = contest.sides[1] = {kCopy, copy_plan(elements)};
   contest.shared = 2;
   contest.contents = {std::string(4ull * elements, 'x'), ""};
   contest.change = {0, 64, "abcd"};
+  return contest;
+}
+
+void contest_opened(benchmark::State& state) {
+  if (!worker()) return state.SkipWithError("no GPU");
+  const gpu::Contest contest = even_contest(state.range(0));
   for (auto _ : state) {
     auto opened = worker()->open(contest, std::chrono::seconds(60));
     if (!opened || opened->end != gpu::Done::End::executed) return state.SkipWithError("it did not open");
@@ -144,12 +150,7 @@ BENCHMARK(contest_opened)->Arg(1 << 20)->Arg(1 << 27)->Unit(benchmark::kMillisec
 
 void epoch_measured(benchmark::State& state) {
   if (!worker()) return state.SkipWithError("no GPU");
-  const auto elements = static_cast<uint32_t>(state.range(0) / 4);
-  gpu::Contest contest;
-  contest.sides[0] = contest.sides[1] = {kCopy, copy_plan(elements)};
-  contest.shared = 2;
-  contest.contents = {std::string(4ull * elements, 'x'), ""};
-  contest.change = {0, 64, "abcd"};
+  gpu::Contest contest = even_contest(state.range(0));
   contest.outputs = false;
   auto opened = worker()->open(contest, std::chrono::seconds(60));
   if (!opened || opened->end != gpu::Done::End::executed) return state.SkipWithError("it did not open");

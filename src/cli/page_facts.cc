@@ -10,6 +10,7 @@
 #include "cli/files.h"
 #include "estimate/hardware.h"
 #include "isa/target.h"
+#include "judge/floor.h"
 
 namespace ptxlab::cli {
 namespace {
@@ -52,17 +53,6 @@ task::Sizes sizes_of(const std::string& text) {
   return sizes;
 }
 
-double value_of(const std::optional<launch::Expression>& expression, const task::Task& task, const task::Sizes& sizes) {
-  if (!expression) return 0;
-  auto value = expression->evaluate(
-      [&](std::string_view name) -> std::optional<int64_t> {
-        auto at = sizes.find(std::string(name));
-        return at == sizes.end() ? std::nullopt : std::optional<int64_t>(at->second);
-      },
-      task.params);
-  return value && *value > 0 ? static_cast<double>(*value) : 0;
-}
-
 }  // namespace
 
 base::Result<PageFacts> PageFacts::read(const std::string& target, const std::string& ceilings) {
@@ -102,7 +92,8 @@ std::optional<report::Work> PageFacts::work(const report::TaskInfo& info, const 
   const task::Task* task = known(info);
   if (!task || task->time.empty()) return std::nullopt;
   const task::Sizes sizes = size.empty() ? task->time.front().sizes : sizes_of(size);
-  report::Work work{value_of(task->floor_bytes, *task, sizes), value_of(task->floor_flops, *task, sizes)};
+  report::Work work{judge::floor_value(task->floor_bytes, *task, sizes),
+                    judge::floor_value(task->floor_flops, *task, sizes)};
   return work.bytes > 0 ? std::optional(work) : std::nullopt;
 }
 

@@ -14,17 +14,6 @@ constexpr double kBoost = 1.15;      // of clocks, over what is sustained
 constexpr double kNarrowInputs = 8;  // 8-bit, 4-bit and sparse inputs, against 16-bit ones as mma reaches them
 constexpr double kPackedHalves = 2;  // two 16-bit floats an instruction
 
-double value_of(const std::optional<launch::Expression>& expression, const task::Task& task, const task::Sizes& sizes) {
-  if (!expression) return 0;
-  auto value = expression->evaluate(
-      [&](std::string_view name) -> std::optional<int64_t> {
-        auto at = sizes.find(std::string(name));
-        return at == sizes.end() ? std::nullopt : std::optional<int64_t>(at->second);
-      },
-      task.params);
-  return value && *value > 0 ? static_cast<double>(*value) : 0;
-}
-
 bool uses_matrix_instructions(const ptx::Module& module) {
   auto matrix = [](const ptx::Statement& statement) {
     const ptx::Instruction* instruction = statement.instruction();
@@ -39,10 +28,22 @@ bool uses_matrix_instructions(const ptx::Module& module) {
 
 }  // namespace
 
+double floor_value(const std::optional<launch::Expression>& expression, const task::Task& task,
+                   const task::Sizes& sizes) {
+  if (!expression) return 0;
+  auto value = expression->evaluate(
+      [&](std::string_view name) -> std::optional<int64_t> {
+        auto at = sizes.find(std::string(name));
+        return at == sizes.end() ? std::nullopt : std::optional<int64_t>(at->second);
+      },
+      task.params);
+  return value && *value > 0 ? static_cast<double>(*value) : 0;
+}
+
 Floor floor_of(const task::Task& task, const task::Sizes& sizes, const gpu::Hello& hello, const ptx::Module& module) {
   Floor floor;
-  floor.bytes = value_of(task.floor_bytes, task, sizes);
-  floor.flops = value_of(task.floor_flops, task, sizes);
+  floor.bytes = floor_value(task.floor_bytes, task, sizes);
+  floor.flops = floor_value(task.floor_flops, task, sizes);
   isa::Target target;
   target.sm = static_cast<uint16_t>(hello.sm);
   const auto& hardware = estimate::hardware_of(target);

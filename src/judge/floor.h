@@ -1,6 +1,7 @@
 // What no kernel can beat at a timed size, and what of the device's rates one reaches: from the task's [floor] and the sheet of
 // hardware (estimate/hardware.h).
 #pragma once
+#include <optional>
 #include <string>
 
 #include "gpu/protocol.h"
@@ -8,6 +9,10 @@
 #include "task/task.h"
 
 namespace ptxlab::judge {
+
+// An expression of the task's [floor] at one size; 0: it has none, or none that makes sense.
+double floor_value(const std::optional<launch::Expression>& expression, const task::Task& task,
+                   const task::Sizes& sizes);
 
 struct Floor {
   double bytes = 0, flops = 0;          // of the task at this size; 0: it does not say
