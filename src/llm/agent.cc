@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/bounded_json.h"
 #include "base/finding_json.h"
 #include "base/subprocess.h"
 #include "base/utf8.h"
@@ -118,7 +119,7 @@ class AgentProposer final : public record::Proposer {
                                           "docs/models.md shows what one looks like"));
     };
     if (!base::valid_utf8(text)) return refuse("holds bytes that are not UTF-8");
-    auto answer = parse_bounded(text);
+    auto answer = base::parse_bounded(text);
     if (!answer.is_object()) return refuse(text.empty() ? "is empty" : "is no JSON object");
     if (text_in(answer, "schema") != kAnswer) return refuse(fmt::format("is no {}", kAnswer));
     if (!answer.contains("candidates") || !answer["candidates"].is_array()) return refuse("has no list of candidates");

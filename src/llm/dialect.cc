@@ -7,6 +7,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "base/utf8.h"
 #include "llm/retry.h"
 #include "llm/tokens.h"
@@ -49,7 +50,7 @@ std::string excerpt(std::string_view text) {
 // What a server says about its refusal, in any of the usual shapes, whole.
 std::string whole_complaint(const HttpOutcome& outcome) {
   std::string body = outcome.body.substr(0, kMostComplaint);
-  auto answer = parse_bounded(mended(body));
+  auto answer = base::parse_bounded(mended(body));
   if (answer.is_array() && !answer.empty()) answer = json(answer[0]);  // Gemini's, of a stream
   if (!answer.is_object()) return body;
   for (const char* key : {"error", "message", "detail"}) {
@@ -63,7 +64,7 @@ std::string whole_complaint(const HttpOutcome& outcome) {
 }
 
 json error_object(const HttpOutcome& outcome) {
-  auto answer = parse_bounded(mended(outcome.body.substr(0, kMostComplaint)));
+  auto answer = base::parse_bounded(mended(outcome.body.substr(0, kMostComplaint)));
   if (answer.is_object() && answer.contains("error") && answer["error"].is_object()) return json(answer["error"]);
   return json::object();
 }
@@ -132,26 +133,6 @@ std::span<const Dialect* const> dialects() {
 
 std::optional<std::chrono::milliseconds> Dialect::asked_wait(const HttpOutcome& outcome) const {
   return retry_after(outcome.retry_after, std::chrono::system_clock::now());
-}
-
-json parse_bounded(std::string_view text) {
-  constexpr int kDeepest = 64;
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) return json(json::value_t::discarded);
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return json::parse(text, nullptr, false);
 }
 
 std::optional<int64_t> count_in(const json& object, std::string_view key) {
@@ -223,7 +204,7 @@ base::Result<Reply> read_reply(const Model& model, const Question& question, con
   }
   Reply reply;
   reply.ill_formed = !base::valid_utf8(outcome.body);
-  auto answer = parse_bounded(reply.ill_formed ? mended(outcome.body) : outcome.body);
+  auto answer = base::parse_bounded(reply.ill_formed ? mended(outcome.body) : outcome.body);
   Said said;
   auto missing = answer.is_discarded() ? "it is no JSON" : model.dialect->read(answer, said);
   if (!missing.empty()) {

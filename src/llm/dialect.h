@@ -82,8 +82,6 @@ std::string complaint(const HttpOutcome& outcome);
 // A refusal that no wait mends, whatever its status says: no money left.
 bool is_final(const HttpOutcome& outcome);
 
-// For whoever reads JSON of others. Deeper nesting than any answer has is no JSON: reading it would take the stack and much memory.
-nlohmann::json parse_bounded(std::string_view text);
 std::optional<int64_t> count_in(const nlohmann::json& object, std::string_view key);
 // The text of `object[key]`, or "".
 std::string text_in(const nlohmann::json& object, std::string_view key);

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/bounded_json.h"
 #include "base/finding_json.h"
 
 namespace ptxlab::serve {
@@ -27,7 +28,6 @@ constexpr std::array kEnvelope = {"2026-07-28"};
 constexpr const char* kVersionKey = "io.modelcontextprotocol/protocolVersion";
 constexpr const char* kCapabilitiesKey = "io.modelcontextprotocol/clientCapabilities";
 constexpr size_t kLongestLine = size_t{64} << 20;
-constexpr int kDeepest = 64;
 
 enum Code : int {
   parse_error = -32700,
@@ -42,26 +42,6 @@ constexpr const char* kInstructions =
     "Judges GPU kernels in PTX. Begin with 'check', which is quick; 'judge' says whether a candidate is right and how "
     "fast it is, and "
     "names what is wrong by line; 'explain' says what a finding's code means.";
-
-// Deeper nesting than any message has would take the stack.
-bool too_deep(std::string_view text) {
-  int depth = 0;
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char c = text[i];
-    if (quoted) {
-      if (c == '\\') ++i;
-      quoted = c != '"';
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > kDeepest) return true;
-    } else if (c == ']' || c == '}') {
-      --depth;
-    }
-  }
-  return false;
-}
 
 bool is_id(const json& id) { return id.is_string() || id.is_number_integer(); }
 
@@ -96,7 +76,7 @@ class McpServer::Session {
 
   void receive(std::string_view line) {
     if (line.find_first_not_of(" \t\r") == line.npos) return;
-    auto message = too_deep(line) ? json(json::value_t::discarded) : json::parse(line, nullptr, false);
+    auto message = base::parse_bounded(line);
     if (message.is_discarded()) return error(nullptr, parse_error, "this is no JSON");
     if (message.is_array()) return error(nullptr, invalid_request, "a list of messages is not taken: send one a line");
     if (!message.is_object() || message.value("jsonrpc", json()) != "2.0")
