@@ -1,5 +1,6 @@
 #include "analysis/liveness.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "analysis/registers.h"

@@ -1,6 +1,7 @@
 #include "simt/random_rounding.h"
 
 #include <immintrin.h>
+#include <algorithm>
 
 #include <bit>
 #include <cmath>

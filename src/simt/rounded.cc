@@ -2,6 +2,7 @@
 // vectorised. A directed operation runs on the processor in that rounding mode, which is set around each lane's operation
 // alone; approximations are computed in double and rounded once, so they are nearer than the manual promises.
 #include <immintrin.h>
+#include <algorithm>
 
 #include <bit>
 #include <cmath>

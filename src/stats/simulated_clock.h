@@ -1,6 +1,7 @@
 // For tests: a GPU's clock that is played. Times of two kernels with a true ratio, and what real machines do to them: noise,
 // spikes, drift, epochs that resemble their neighbours, throttling, steps of the clock, a kernel that changes its mind.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -1,5 +1,7 @@
 #include "task/cuda_types.h"
 
+#include <cstdint>
+
 namespace ptxlab::task {
 namespace {
 
