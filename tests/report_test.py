@@ -10,23 +10,14 @@ import tempfile
 import unittest
 from pathlib import Path
 
+import running
+
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = Path(os.environ["PTXLAB_PROGRAM"]).resolve()
 
 
 def run(words, cwd, ok=(0,), program=PROGRAM, **environment):
-    done = subprocess.run(
-        [str(program), *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none", **environment},
-    )
-    if done.returncode not in ok:
-        raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done
+    return running.run(program, words, cwd, ok, **environment)
 
 
 def has_nvcc():

@@ -12,6 +12,7 @@
 
 #include "base/file.h"
 #include "base/thread_pool.h"
+#include "judge/edited_text.h"
 #include "judge/judge.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
@@ -87,18 +88,6 @@ Named named(const Subject& s, const std::string& text, const std::string& plan_t
     return {"right", ""};
   auto found = diagnose(input);
   return found ? Named{std::string(name_of(found->pattern)), found->evidence} : Named{"-", ""};
-}
-
-using Edits = std::vector<std::pair<std::string, std::string>>;
-
-std::string edited(std::string text, const Edits& edits) {
-  for (const auto& [from, to] : edits) {
-    size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from << "\n" << text;
-    if (at == std::string::npos) return text;
-    text.replace(at, from.size(), to);
-  }
-  return text;
 }
 
 struct Fault {

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "base/file.h"
+#include "judge/edited_text.h"
 #include "judge/judge.h"
 #include "ptx/printer.h"
 #include "ptx/verifier.h"
@@ -16,8 +17,6 @@ namespace ptxlab::judge {
 namespace {
 
 namespace fs = std::filesystem;
-using Edits = std::vector<std::pair<std::string, std::string>>;
-
 struct Variant {
   const char* task;
   const char* what;
@@ -25,16 +24,6 @@ struct Variant {
   const char* word;  // in its message
   Edits ptx, plan;
 };
-
-std::string edited(std::string text, const Edits& edits) {
-  for (const auto& [from, to] : edits) {
-    size_t at = text.find(from);
-    EXPECT_NE(at, std::string::npos) << from << "\n" << text;
-    if (at == std::string::npos) return text;
-    text.replace(at, from.size(), to);
-  }
-  return text;
-}
 
 // Instructions that the assembler cannot fold and that change nothing: %r9 gets the bits of %f3, and n / 2^31, which is 0, is added and
 // taken by turns.

@@ -122,11 +122,12 @@ def judge_together(program, cases, cache, gpu):
         judged_before.update(zip(paths, [(verdict, seconds) for verdict in verdicts]))
 
 
-def is_honest(folder, base):
+def hack_of(folder, base):
+    """The number in the catalogue; 0: honest. What cannot be read counts as a cheat: its turn says why."""
     try:
-        return Case(folder, base).honest
+        return Case(folder, base).hack
     except (Malformed, OSError, ValueError):
-        return False  # said when its turn comes
+        return -1
 
 
 def groups_of(work, gpu, size=8):
@@ -420,13 +421,13 @@ def main(words):
 
             def one(folder, base):
                 if late() and str(folder / "candidate.ptx") not in judged_before:
-                    result = Result(str(folder.relative_to(base)), 0 if is_honest(folder, base) else Case(folder, base).hack)
+                    result = Result(str(folder.relative_to(base)), hack_of(folder, base))
                     result.skipped = f"not begun within {options.seconds:.0f} s"
                     return result
                 return run_case(folder, base, program, cache, options.gpu)
 
             # On a GPU cheats go first: they are what its time is for.
-            cheats = [w for w in work if options.gpu and not is_honest(*w)]
+            cheats = [w for w in work if options.gpu and hack_of(*w)]
             results = list(pool.map(lambda w: one(*w), cheats))
             list(pool.map(together, groups_of(work, options.gpu)))
             results += list(pool.map(lambda w: one(*w), [w for w in work if w not in cheats]))

@@ -1,7 +1,6 @@
 """One browser and one page for all tests of a class, and what every page must be: silent on the console, alone on the network, readable."""
 
-import os
-import subprocess
+import sys
 import tempfile
 import unittest
 from pathlib import Path
@@ -9,6 +8,8 @@ from pathlib import Path
 import browser as chromium
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+import running
 
 
 class OPTIONS:
@@ -45,18 +46,7 @@ CONTRAST = """(() => {
 
 
 def run(*words, cwd, ok=(0,), **environment):
-    done = subprocess.run(
-        [str(OPTIONS.program), *words],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-        env={**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none", **environment},
-    )
-    if done.returncode not in ok:
-        raise AssertionError(f"{words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
-    return done.stdout
+    return running.run(OPTIONS.program, words, cwd, ok, **environment).stdout
 
 
 class Shown(unittest.TestCase):
