@@ -1,6 +1,6 @@
 // How a program is run: everything that allocates (paths, argv, environment, the seccomp program) is made before
 // fork(), and the child makes only async-signal-safe calls, so that this works in a program with threads. The child
-// leads a process group of its own; when it ends, or must end, the whole group is killed. Its input is a memory file,
+// leads a process group of its own; when it ends, or must end, or a signal ends this program, the whole group is killed. Its input is a memory file,
 // not a pipe: nothing to feed, no dead-lock between both ends, no SIGPIPE, and the program may seek in it.
 #include "base/subprocess.h"
 
@@ -21,6 +21,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <map>
@@ -71,6 +72,55 @@ std::optional<Pipe> make_pipe() {
   if (!pipe.read || !pipe.write) return std::nullopt;
   return pipe;
 }
+
+// The groups that run now. Ctrl-C at a terminal does not reach them, and the system's own way to end a child with its parent
+// (PR_SET_PDEATHSIG) reaches a group's first process alone: so a signal that ends this program ends them first.
+std::array<std::atomic<pid_t>, 256> running_groups;
+
+void end_groups(int signal) {
+  for (auto& group : running_groups) {
+    if (pid_t leader = group.load()) kill(-leader, SIGKILL);
+  }
+  raise(signal);  // its handling is the system's own again, and it comes when this returns
+}
+
+void end_groups_by_signals() {
+  static const bool done = [] {
+    for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+      struct sigaction now {};
+      if (sigaction(number, nullptr, &now) != 0 || now.sa_handler != SIG_DFL)
+        continue;  // ignored, or handled by others
+      now.sa_handler = end_groups;
+      now.sa_flags = SA_RESETHAND;
+      sigaction(number, &now, nullptr);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+// Notes a group down for as long as its leader is not reaped, while its number is its own. More than there is room for go without.
+class RunningGroup {
+ public:
+  explicit RunningGroup(pid_t leader) {
+    for (auto& group : running_groups) {
+      pid_t none = 0;
+      if (!group.compare_exchange_strong(none, leader)) continue;
+      slot_ = &group;
+      return;
+    }
+  }
+  ~RunningGroup() { forget(); }
+  RunningGroup(const RunningGroup&) = delete;
+  RunningGroup& operator=(const RunningGroup&) = delete;
+  void forget() {
+    if (slot_) slot_->store(0);
+    slot_ = nullptr;
+  }
+
+ private:
+  std::atomic<pid_t>* slot_ = nullptr;
+};
 
 bool write_all(int file, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -324,9 +374,11 @@ Outcome run(const Command& command) {
   Descriptor in = input_file(command);
   if (!out || !err || !report || !in) return not_started(std::string("cannot open pipes: ") + strerror(errno));
 
+  end_groups_by_signals();
   auto start = Clock::now();
   pid_t child = fork_child(command, prepared, in.get(), out->write.get(), err->write.get(), report->write.get());
   if (child < 0) return not_started(std::string("cannot start a process: ") + strerror(errno));
+  RunningGroup group(child);
   out->write.close();
   err->write.close();
   report->write.close();
@@ -336,6 +388,7 @@ Outcome run(const Command& command) {
   do n = read(report->read.get(), &failure, sizeof failure);
   while (n < 0 && errno == EINTR);
   if (n == sizeof failure) {
+    group.forget();
     while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
     }
     return not_started(reason(failure, command));
@@ -346,6 +399,7 @@ Outcome run(const Command& command) {
   follow(child, std::move(out->read), std::move(err->read), command, start, outcome);
   // Not reaped yet, so the group's number is still ours.
   kill(-child, SIGKILL);
+  group.forget();
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

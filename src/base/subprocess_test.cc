@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -73,6 +74,31 @@ TEST(Subprocess, GrandchildrenAreKilledOnTimeout) {
   pid_t grandchild = atoi(outcome.output.c_str());
   ASSERT_GT(grandchild, 1);
   EXPECT_TRUE(dies(grandchild));
+}
+
+// Ctrl-C, or the end of a terminal or a batch job, while a program runs: nothing of it goes on.
+TEST(Subprocess, GrandchildrenAreKilledWhenASignalEndsTheProgram) {
+  for (int number : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    sigaction(number, nullptr, &now);
+    if (now.sa_handler == SIG_IGN) continue;  // as in a script's background
+    TemporaryFolder folder("signal");
+    auto told = folder.path() / "pid";
+    pid_t program = fork();
+    if (program == 0) {
+      run(shell("sleep 60 & echo $! >" + told.string() + ".new; mv " + told.string() + ".new " + told.string() +
+                "; wait"));
+      _exit(0);
+    }
+    while (!std::filesystem::exists(told)) std::this_thread::sleep_for(milliseconds(5));
+    pid_t grandchild = atoi(read_file(told)->c_str());
+    ASSERT_GT(grandchild, 1);
+    kill(program, number);
+    int status = 0;
+    ASSERT_EQ(waitpid(program, &status, 0), program);
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == number) << status;
+    EXPECT_TRUE(dies(grandchild));
+  }
 }
 
 TEST(Subprocess, GrandchildrenLeftBehindAreKilledAndDoNotHoldUp) {
