@@ -66,14 +66,15 @@ std::string readable_name(std::string_view name) {
 
 void add_heading(std::string& text, const Structure& s, const std::optional<Assembly>& assembly) {
   const auto name = readable_name(s.function);
-  text += fmt::format("{}  ({}{}, {})\n", name, s.entry ? "entry" : "function",
-                      name == s.function ? "" : " " + s.function, lines_text(s.lines));
+  text +=
+      fmt::format("{}  ({}{}, {})\n", name, s.entry ? "entry" : "function", name == s.function ? "" : " " + s.function,
+                  s.lines.first ? lines_text(s.lines) : "without instructions");
   Table table;
   const auto block = block_text(s.block);
   table.add({"threads of a CTA", block.empty() ? "not known: a warp is taken to be 32 neighbours along x" : block});
   if (!s.directives.empty()) table.add({"directives", fmt::format("{}", fmt::join(s.directives, "; "))});
   if (!s.parameters.empty()) table.add({"parameters", fmt::format("{}", fmt::join(s.parameters, ", "))});
-  table.add({"instructions", fmt::format("{}: {}", s.mix.total(), mix_text(s.mix))});
+  if (s.mix.total()) table.add({"instructions", fmt::format("{}: {}", s.mix.total(), mix_text(s.mix))});
   std::string live = s.live_known ? fmt::format("{} live at most, in B{}", s.peak, s.peak_block)
                                   : "live ones not computed: the kernel is too large";
   if (assembly)
@@ -84,7 +85,7 @@ void add_heading(std::string& text, const Structure& s, const std::optional<Asse
     std::string made = fmt::format("{} bytes", assembly->code_bytes);
     if (assembly->stack) made += fmt::format(", {} bytes of stack", assembly->stack);
     table.add({"machine code", made});
-    table.add({"occupancy", assembly->occupancy});
+    if (!assembly->occupancy.empty()) table.add({"occupancy", assembly->occupancy});
   }
   const int shared = assembly ? assembly->shared : static_cast<int>(s.shared_bytes);
   if (shared) table.add({"shared memory", fmt::format("{} bytes, static", shared)});
@@ -132,6 +133,7 @@ std::vector<std::string> row_of(const Structure& s, const BlockRun& run) {
 }
 
 void add_blocks(std::string& text, const Structure& s) {
+  if (s.mix.total() == 0) return;
   text += "\n  Blocks and loops\n";
   Table table;
   table.add({"", "", "instr", s.live_known ? "live: at start, peak" : "", "then"});

@@ -157,8 +157,9 @@ std::string occupancy_text(const isa::Target& target, const std::array<uint32_t,
   const auto threads = static_cast<int>(block[0] * block[1] * block[2]);
   const auto found = toolchain::occupancy(target, threads, registers, shared);
   return fmt::format(
-      "{} CTAs of {} threads fit an SM, {:.0f} % of its warps, limited by {}, dynamic shared memory apart", found.ctas,
-      threads, found.fraction * 100, found.limited_by);
+      "{} CTA{} of {} threads fit{} an SM, {:.0f} % of its warps, limited by {}, dynamic shared memory apart",
+      found.ctas, found.ctas == 1 ? "" : "s", threads, found.ctas == 1 ? "s" : "", found.fraction * 100,
+      found.limited_by);
 }
 
 base::Result<StructureReport> describe_structure(const StructureRequest& request) {
