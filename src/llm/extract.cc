@@ -93,21 +93,47 @@ std::string name_of(const Block& block) {
   return block.language.empty() ? "an unmarked block" : fmt::format("a block of {}", block.language);
 }
 
+// How models mark their thinking, where their server leaves it in the answer.
+constexpr std::pair<std::string_view, std::string_view> kThinking[] = {
+    {"<think>", "</think>"},         {"<thinking>", "</thinking>"}, {"<thought>", "</thought>"},
+    {"<reasoning>", "</reasoning>"}, {"[THINK]", "[/THINK]"},
+};
+
+// How much of the text is thinking at its beginning.
+size_t thinking_in(std::string_view text) {
+  size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+  for (auto [open, close] : kThinking) {
+    if (!text.substr(begin).starts_with(open)) continue;
+    size_t end = text.find(close);
+    return end == text.npos ? text.size() : end + close.size();
+  }
+  return 0;
+}
+
+// Chat templates often open the thinking in the question, so that the answer has its end alone, on a line of its own.
+size_t thinking_opened_before(std::string_view text) {
+  for (auto [open, close] : kThinking) {
+    for (size_t at = text.find(close); at != text.npos; at = text.find(close, at + 1)) {
+      size_t before = text.substr(0, at).find_last_not_of(" \t\r");
+      if (before == text.npos || text[before] == '\n') return at + close.size();
+    }
+  }
+  return 0;
+}
+
 // Some models write their thinking into the answer, drafts included; what counts comes behind it. An open one is an answer
 // that was cut while thinking: nothing of it counts. Thinking keeps its line ends, so that places stay true.
 std::string without_thinking(std::string_view text) {
-  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
-  size_t first = text.find_first_not_of(" \t\r\n");
-  size_t close = text.find(kClose);
-  bool opened = first != text.npos && text.substr(first).starts_with(kOpen);
-  if (!opened && close == text.npos) return std::string(text);
-  // Chat templates often open the thinking in the question, so that the answer has its end alone.
-  size_t end = close == text.npos ? text.size() : close + kClose.size();
   std::string lines;
-  for (char c : text.substr(0, end)) {
-    if (c == '\n') lines.push_back(c);
+  size_t length = thinking_in(text);
+  if (length == 0) length = thinking_opened_before(text);
+  for (; length > 0; length = thinking_in(text)) {
+    for (char c : text.substr(0, length)) {
+      if (c == '\n') lines.push_back(c);
+    }
+    text.remove_prefix(length);
   }
-  return lines + std::string(text.substr(end));
+  return lines + std::string(text);
 }
 
 // The question, where the answer begins with it, is no part of the answer.
@@ -305,6 +331,18 @@ struct Fence {
   std::string_view info;
 };
 
+// How many characters of a line are the mark of a list's item: "2. ", "- ". The answer's form is a list of steps, so models begin the
+// block in the line of its number.
+size_t item_mark(std::string_view line) {
+  size_t at = std::min(line.find_first_not_of(" \t"), line.size()), begin = at;
+  while (at < line.size() && line[at] >= '0' && line[at] <= '9') ++at;
+  bool numbered = at > begin && at < line.size() && (line[at] == '.' || line[at] == ')');
+  bool dotted = at == begin && at < line.size() && (line[at] == '-' || line[at] == '*' || line[at] == '+');
+  if (!numbered && !dotted) return 0;
+  size_t end = std::min(line.find_first_not_of(" \t", at + 1), line.size());
+  return end > at + 1 ? end : 0;
+}
+
 std::optional<Fence> fence_in(std::string_view line) {
   Fence fence;
   fence.indent = std::min(line.find_first_not_of(" \t"), line.size());
@@ -321,11 +359,13 @@ std::optional<Fence> fence_in(std::string_view line) {
 
 std::string language_of(std::string_view info) {
   size_t begin = std::min(info.find_first_not_of(" \t{."), info.size());
-  size_t end = std::min(info.find_first_of(" \t\r,}", begin), info.size());
+  size_t end = std::min(info.find_first_of(" \t\r,}:=", begin), info.size());
   std::string language(info.substr(begin, end - begin));
   for (char& c : language) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c + 32 : c);
   return language;
 }
+
+bool is_markdown(std::string_view language) { return language == "markdown" || language == "md"; }
 
 }  // namespace
 
@@ -337,7 +377,14 @@ std::vector<Block> fenced_blocks(std::string_view markdown) {
     auto line = markdown.substr(0, end);
     markdown = end == markdown.npos ? std::string_view() : markdown.substr(end + 1);
     auto fence = fence_in(line);
+    // A whole answer put into a block of Markdown: the blocks in it are those that are meant.
+    bool unpacked = open && fence && !blank(fence->info) && is_markdown(blocks.back().language);
+    if (unpacked) {
+      blocks.pop_back();
+      open.reset();
+    }
     if (!open) {
+      if (!fence) fence = fence_in(line.substr(item_mark(line)));
       if (!fence) continue;
       open = fence;
       blocks.push_back({language_of(fence->info), "", number, false});

@@ -65,7 +65,11 @@ TEST(Extract, WhateverTheFenceLooksLike) {
   for (const std::string& text : std::vector<std::string>{
            ptx(kModule, "~~~"), ptx(kModule, "`````"), "1. first\n   ```ptx\n   .version 8.0\n   ret;\n   ```\n",
            "```PTX title=\"kernel\"\n" + kModule + "```\n", "```{.ptx}\n" + kModule + "```",
-           "```ptx\r\n" + kModule + "```\r\n", "Use `x` and ```y``` inline.\n" + ptx(kModule)}) {
+           "```ptx\r\n" + kModule + "```\r\n", "```ptx:kernel.ptx\n" + kModule + "```\n",
+           "1. Wider.\n2. ```ptx\n" + kModule + "```\n3. ```toml\nschema = 1\n```\n",
+           "- ```ptx\n" + kModule + "  ```\n",
+           "```markdown\nWider.\n```ptx\n" + kModule + "```\n```toml\nschema = 1\n```\n```\n",
+           "~~~md\n" + ptx(kModule) + "~~~\n", "Use `x` and ```y``` inline.\n" + ptx(kModule)}) {
     auto e = from(text);
     EXPECT_EQ(codes(e), "") << text;
     EXPECT_TRUE(e.ptx.starts_with(".version 8.0")) << text;
@@ -143,6 +147,14 @@ TEST(Extract, ThinkingAndEchoAreNoPartOfTheAnswer) {
   std::string draft = ptx(kModule + "// a draft\n");
   EXPECT_EQ(from("<think>\n" + draft + "</think>\nDone.\n" + ptx(kModule)).ptx, kModule);
   EXPECT_EQ(from(draft + "</think>\n" + ptx(kModule)).ptx, kModule);
+  EXPECT_EQ(from("<think>" + draft + "</think>\n<think>\n" + draft + "</think>" + ptx(kModule)).ptx, kModule);
+  for (auto [open, close] :
+       {std::pair{"<thinking>", "</thinking>"}, {"[THINK]", "[/THINK]"}, {"<reasoning>", "</reasoning>"}}) {
+    EXPECT_EQ(from(open + draft + close + ptx(kModule)).ptx, kModule) << open;
+    EXPECT_EQ(codes(from(open + draft, true)), "LLM0024") << open;
+  }
+  // A tag in the code is a comment, not the end of thinking.
+  EXPECT_EQ(codes(from("Done.\n" + ptx("// <think> no </thinking>\n" + kModule))), "");
   auto echoed = from(kQuestion.user + "\nFaster:\n" + ptx(kModule));
   EXPECT_EQ(codes(echoed), "");
   EXPECT_EQ(echoed.ptx, kModule);
