@@ -141,6 +141,13 @@ base::Result<Filled> Template::fill(const record::Brief& brief, const record::As
   const auto& pair = pair_of(ask.job);
   auto order = most_telling(brief.earlier);
   if (ask.about) std::erase(order, *ask.about);
+  const auto used = included(pair.user);
+  // Whether a section of this question has anything to tell.
+  const auto says = [&](std::string_view name) {
+    auto section = sections_.find(name);
+    return section != sections_.end() && std::find(used.begin(), used.end(), name) != used.end() &&
+           filled(section->second, *values).find_first_not_of(" \n") != std::string::npos;
+  };
   Filled result;
   Off off = off_;
   size_t shown = off.contains("attempts") ? 0 : std::min(order.size(), kMostEarlier);
@@ -158,9 +165,7 @@ base::Result<Filled> Template::fill(const record::Brief& brief, const record::As
       --shown;
       continue;
     }
-    const auto used = included(pair.user);
-    while (cut != cut_order().end() && (off.contains(*cut) || std::find(used.begin(), used.end(), *cut) == used.end()))
-      ++cut;
+    while (cut != cut_order().end() && (off.contains(*cut) || !says(*cut))) ++cut;
     if (cut == cut_order().end()) {
       return base::error(
           "LLM0005",
@@ -171,10 +176,8 @@ base::Result<Filled> Template::fill(const record::Brief& brief, const record::As
     result.left_out.emplace_back(*cut);
     if (*cut == "attempts") shown = 0;
   }
-  for (const auto& name : included(pair.user)) {
-    auto section = sections_.find(name);
-    if (off.contains(name) || section == sections_.end()) continue;
-    if (filled(section->second, *values).find_first_not_of(" \n") != std::string::npos) result.sections.push_back(name);
+  for (const auto& name : used) {
+    if (!off.contains(name) && says(name)) result.sections.push_back(name);
   }
   return result;
 }

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/file.h"
+#include "base/random.h"
 #include "llm/fake_server.h"
 #include "llm/proposer.h"
 #include "llm/sections.h"
@@ -308,6 +309,82 @@ TEST(Prompt, SectionsGoInTheStatedOrder) {
     }
   }
   EXPECT_EQ(gone, std::vector<std::string>(cut_order().begin(), cut_order().end()));
+}
+
+// Whatever the kernel, the job, what is switched off and the room there is: the question keeps to its budget, what went is a beginning of
+// the stated order, and nothing went that there was room for.
+TEST(Prompt, ABudgetIsKeptAndTakesNoMoreThanItMust) {
+  base::Random random(20261130);
+  size_t tried = 0, refused = 0;
+  for (const char* name : {"norm/rmsnorm_bf16", "softmax/softmax_f32", "elementwise/vector_add_f32"}) {
+    auto brief = brief_of(name);
+    for (int i = 0; i < 9; ++i) {
+      auto outcome = i % 2 ? record::OutcomeName::wrong : record::OutcomeName::unverified;
+      brief.earlier.push_back(earlier("attempt" + std::to_string(i), outcome, 0.5 + random.uniform()));
+      brief.earlier.back().candidate.ptx += std::string(random.below(900), ';');
+    }
+    brief.hardware = {{"device", "a wonder"}};
+    brief.baseline_estimate = record::Estimate{.nanoseconds = 1};
+    for (record::Job job : {record::Job::optimize, record::Job::write, record::Job::repair, record::Job::reflect}) {
+      auto prompt = all_jobs();
+      std::vector<std::string> off;
+      for (const auto& section : sections())
+        if (section.switches_off && random.below(4) == 0) off.emplace_back(section.name);
+      ASSERT_TRUE(prompt.leave_out(off).empty());
+      record::Ask ask{.job = job, .strategy = "vectorise", .advice = "wider"};
+      if (job == record::Job::repair || job == record::Job::reflect) ask.about = random.below(9);
+      // All that the question can shrink to, the longest first.
+      std::vector<Filled> shorter;
+      for (int64_t room = 1'000'000;; room = shorter.back().tokens - 1) {
+        auto made = prompt.fill(brief, ask, room);
+        if (!made) break;
+        shorter.push_back(*std::move(made));
+      }
+      ASSERT_FALSE(shorter.empty());
+      for (size_t i = 1; i < shorter.size(); ++i) {
+        const auto &before = shorter[i - 1], &now = shorter[i];
+        // One thing went: an attempt, or a section, with the last attempt in it perhaps.
+        const size_t attempts = before.attempts - now.attempts, gone = before.sections.size() - now.sections.size();
+        ASSERT_LE(attempts, 1u);
+        ASSERT_LE(gone, 1u);
+        ASSERT_GE(attempts + gone, 1u);
+        if (attempts + gone == 2) {
+          EXPECT_EQ(now.left_out.back(), "attempts");
+        }
+        if (!now.left_out.empty()) {
+          EXPECT_LE(now.attempts, 1u) << "attempts go first";
+        }
+      }
+      auto order = cut_order().begin();
+      for (const auto& gone : shorter.back().left_out) {
+        while (order != cut_order().end() && *order != gone) ++order;
+        ASSERT_NE(order, cut_order().end()) << gone << " went out of its turn";
+        EXPECT_EQ(std::find(off.begin(), off.end(), gone), off.end());
+        EXPECT_NE(std::find(shorter[0].sections.begin(), shorter[0].sections.end(), gone), shorter[0].sections.end());
+      }
+      for (int i = 0; i < 12; ++i) {
+        auto room = static_cast<int64_t>(random.below(static_cast<uint64_t>(shorter[0].tokens) + 100));
+        auto made = prompt.fill(brief, ask, room);
+        auto fits = std::find_if(shorter.begin(), shorter.end(), [&](const auto& one) { return one.tokens <= room; });
+        ++tried;
+        if (fits == shorter.end()) {
+          ASSERT_FALSE(made.ok());
+          EXPECT_EQ(made.findings()[0].code, "LLM0005");
+          ++refused;
+          continue;
+        }
+        ASSERT_TRUE(made.ok());
+        EXPECT_EQ(made->question.user, fits->question.user);
+        EXPECT_EQ(made->tokens, estimated_tokens(made->question.system) + estimated_tokens(made->question.user));
+        EXPECT_LE(made->tokens, room);
+        for (const auto& gone : made->left_out)
+          EXPECT_EQ(std::find(made->sections.begin(), made->sections.end(), gone), made->sections.end());
+      }
+    }
+  }
+  EXPECT_EQ(tried, 144u);
+  EXPECT_GT(refused, 10u);
+  EXPECT_LT(refused, 134u);
 }
 
 TEST(Prompt, EachJobAsksForItsOwn) {
