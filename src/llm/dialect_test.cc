@@ -121,6 +121,15 @@ TEST(OpenAi, ReadsThinkingAndCacheApart) {
   EXPECT_EQ(said.answered, 50);
   EXPECT_EQ(said.cached, 64);
   EXPECT_EQ(said.reasoning, 40);
+  // Servers that leave the thinking out of what was answered have it in the total; others' totals say nothing new.
+  for (auto [counts, answered] : {std::pair{R"("completion_tokens":9,"total_tokens":135)", 103},
+                                  {R"("completion_tokens":9,"total_tokens":41)", 9},
+                                  {R"("completion_tokens":9,"total_tokens":5)", 9},
+                                  {R"("completion_tokens":9,"total_tokens":-1)", 9}}) {
+    auto text = std::string(R"({"choices":[{"message":{"content":"a"}}],"usage":{"prompt_tokens":32,)") + counts +
+                R"(,"completion_tokens_details":{"reasoning_tokens":94}}})";
+    EXPECT_EQ(said_of(openai_dialect(), text.c_str()).answered, answered) << text;
+  }
   // A null where an object is meant is what several servers send.
   said = said_of(openai_dialect(), R"({"choices":[{"message":{"content":[{"type":"text","text":"a"},{"text":"b"}]}}],
       "usage":{"prompt_tokens":1,"completion_tokens":1,"prompt_tokens_details":null}})");

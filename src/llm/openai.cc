@@ -1,4 +1,5 @@
 // Chat completions, as OpenAI defined them and most servers speak them: vLLM, SGLang, llama.cpp, Ollama and others.
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -126,6 +127,9 @@ class OpenAi final : public Dialect {
     auto usage = answer.value("usage", json::object());
     said.asked = count_in(usage, "prompt_tokens");
     said.answered = count_in(usage, "completion_tokens");
+    // Some servers leave the thinking out of it, but not out of the total.
+    auto total = count_in(usage, "total_tokens");
+    if (said.asked && said.answered && total) said.answered = std::max(*said.answered, *total - *said.asked);
     if (usage.is_object()) {
       said.cached = count_in(usage.value("prompt_tokens_details", json()), "cached_tokens");
       said.cache_written = count_in(usage.value("prompt_tokens_details", json()), "cache_write_tokens");
