@@ -1,6 +1,7 @@
 """The launcher in a small tree of its own, with stand-ins for setup, cmake and ninja: it asks before the first use, builds once,
 builds again only after a change, and hands words and exit code through."""
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -12,15 +13,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 SETUP = """#!/bin/sh
 echo "setup $*" >>"$LOG"
+env >>"$LOG.env"
 [ "$1" = --dry-run ] && { echo "setup: to install: everything" >&2; exit 0; }
 cd "$(dirname "$0")/.." && mkdir -p .private && touch .private/setup.stamp
 """
 CMAKE = """#!/bin/sh
 echo "cmake $*" >>"$LOG"
+env >>"$LOG.env"
 mkdir -p build/release && touch build/release/build.ninja
 """
 NINJA = """#!/bin/sh
 echo ninja >>"$LOG"
+env >>"$LOG.env"
 [ -e "$2/../../broken" ] && { echo "error: broken source"; exit 1; }
 mkdir -p "$2/src/cli"
 printf '#!/bin/sh\\necho "words: $*, root: $PTXLAB_ROOT"; exit 7\\n' >"$2/src/cli/ptxlab"
@@ -71,6 +75,19 @@ class Launcher(unittest.TestCase):
         self.assertEqual(self.run_it("check"), 7)
         self.assertEqual(self.calls(), [])
         self.assertEqual(self.done.stderr, "")
+
+    def test_keys_reach_the_program_and_nothing_that_builds_it(self):
+        text = (ROOT / "src/llm/key.cc").read_text()
+        listed = text[text.index("kVariables[] = {"):].split("};", 1)[0]
+        names = re.findall(r'"([A-Z_]+)"', listed) + re.findall(r'kOwn = "([A-Z_]+)"', text)
+        self.assertEqual(len(names), 5)
+        self.run_it("--yes", "doctor", **{name: "sk-builds-0123456789" for name in names})
+        self.assertEqual(self.calls(), ["setup", "cmake", "ninja"])
+        self.assertNotIn("sk-builds", Path(f"{self.log}.env").read_text())
+        program = self.root / "build/release/src/cli/ptxlab"
+        program.write_text("#!/bin/sh\nenv\n")
+        self.run_it("doctor", **{name: "sk-builds-0123456789" for name in names})
+        self.assertEqual(self.done.stdout.count("sk-builds"), 5)
 
     def test_the_environment_agrees_too(self):
         self.assertEqual(self.run_it("doctor", PTXLAB_YES="1"), 7, self.done.stderr)

@@ -22,7 +22,6 @@
 #include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "cli/ptxas_option.h"
-#include "llm/key.h"
 #include "loop/rejudge.h"
 #include "report/compare_text.h"
 #include "report/metrics.h"
@@ -292,8 +291,6 @@ int run_again(BenchSet& set, const Wanted& wanted) {
 int bench(Words words) {
   Wanted wanted;
   if (auto code = parse(words, wanted)) return *code;
-  // A model's key leaves the environment before any compiler starts.
-  llm::take_keys();
   auto set = BenchSet::make(wanted);
   if (!set) return refuse_any(set.findings());
   return wanted.rejudge.empty() ? run_spec(**set, wanted) : run_again(**set, wanted);

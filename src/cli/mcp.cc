@@ -5,7 +5,6 @@
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/output.h"
-#include "llm/key.h"
 #include "serve/mcp.h"
 
 namespace ptxlab::cli {
@@ -21,7 +20,6 @@ int mcp(Words words) {
   options.value("--timeout", "SECONDS", timeout, "the most that any call may take (3600)");
   if (auto code = options.parse(words)) return *code;
   if (timeout < 1 || timeout > 86'400) return refuse("CLI0055", "--timeout is out of bounds", "1 to 86400 seconds");
-  llm::take_keys();  // no tool needs one
   serve::McpServer::Setting setting;
   setting.version = PTXLAB_VERSION;
   std::error_code error;

@@ -23,7 +23,6 @@
 #include "cli/report_page.h"
 #include "cli/target_option.h"
 #include "judge/judge.h"
-#include "llm/key.h"
 #include "llm/model.h"
 #include "llm/strategies.h"
 #include "loop/answer.h"
@@ -341,8 +340,6 @@ int optimize(Words words) {
   Call call;
   auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
-  // Models' keys leave the environment before any compiler starts; what is wrong with them is said where one is needed.
-  llm::take_keys();
   if (auto code = prepare(call)) return *code;
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
   auto proposers = make_proposers(

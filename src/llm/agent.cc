@@ -29,6 +29,12 @@ base::Finding finding(const char* code, base::Severity severity, std::string mes
   return {code, severity, {"agent"}, std::move(message), std::move(hint), {}};
 }
 
+constexpr std::string_view kSecretEnds[] = {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"};
+
+bool names_a_secret(std::string_view name) {
+  return std::any_of(std::begin(kSecretEnds), std::end(kSecretEnds), [&](auto end) { return name.ends_with(end); });
+}
+
 // Every secret that the program may know of from us or from its surroundings, so that none stands in what is kept.
 std::vector<Key> secrets() {
   std::vector<Key> found;
@@ -37,10 +43,7 @@ std::vector<Key> secrets() {
     std::string_view text(*variable);
     size_t equals = text.find('=');
     if (equals == text.npos) continue;
-    auto name = text.substr(0, equals);
-    for (std::string_view end : {"_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_CREDENTIALS"}) {
-      if (name.ends_with(end)) found.emplace_back(std::string(text.substr(equals + 1)));
-    }
+    if (names_a_secret(text.substr(0, equals))) found.emplace_back(std::string(text.substr(equals + 1)));
   }
   return found;
 }
@@ -48,6 +51,24 @@ std::vector<Key> secrets() {
 std::string hidden(std::string text) {
   for (const auto& key : secrets()) text = key.hide(text);
   return text;
+}
+
+std::vector<std::string_view> words_of(std::string_view command) {
+  std::vector<std::string_view> words;
+  for (size_t at = 0; at < command.size();) {
+    size_t begin = std::min(command.find_first_not_of(" \t\n", at), command.size());
+    at = std::min(command.find_first_of(" \t\n", begin), command.size());
+    if (at > begin) words.push_back(command.substr(begin, at - begin));
+  }
+  return words;
+}
+
+// The command's first word that is a program: "A=b env C=d python3 x.py" is called python3.
+std::string program_of(std::string_view command) {
+  for (auto word : words_of(command)) {
+    if (word.find('=') == word.npos && word != "env" && word != "exec") return std::string(word);
+  }
+  return "command";
 }
 
 // The end of what it wrote to stderr, in one line.
@@ -69,7 +90,7 @@ class AgentProposer final : public record::Proposer {
  public:
   AgentProposer(std::string command, Settings settings, Template prompt)
       : command_(std::move(command)), settings_(std::move(settings)), prompt_(std::move(prompt)) {}
-  std::string name() const override { return "agent:" + command_.substr(0, command_.find(' ')); }
+  std::string name() const override { return "agent:" + program_of(command_); }
   bool learns() const override { return true; }
 
   base::Result<Proposal> propose(const record::Brief& brief, int count) override {
@@ -198,6 +219,23 @@ class AgentProposer final : public record::Proposer {
 };
 
 }  // namespace
+
+base::Findings secrets_in(std::string_view command) {
+  bool found = false;
+  for (const auto& [name, value] : taken_keys()) found |= Key(value).hide(command) != command;
+  std::string_view before;
+  for (auto word : words_of(command)) {
+    size_t equals = word.find('=');
+    auto name = word.substr(0, equals);
+    bool assigned = equals != word.npos && (names_a_secret(name) || name == "--api-key");
+    auto value = assigned ? word.substr(equals + 1) : before == "--api-key" ? word : std::string_view();
+    found |= !value.empty() && value.find('$') == value.npos;  // "$NAME" stands for it, and is no secret
+    before = word;
+  }
+  if (!found) return {};
+  return {finding("LLM0043", base::Severity::error, "the agent's command holds a key, which the archive would keep",
+                  "set it in the environment: the agent's program gets all of that")};
+}
 
 std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt) {
   return std::make_unique<AgentProposer>(std::move(command), std::move(settings), std::move(prompt));

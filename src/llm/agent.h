@@ -3,12 +3,17 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "base/finding.h"
 #include "llm/model.h"
 #include "llm/prompt.h"
 #include "record/proposer.h"
 
 namespace ptxlab::llm {
+
+// A command that holds a key or a password would take it into the archive. Error: LLM0043; the finding does not show it.
+base::Findings secrets_in(std::string_view command);
 
 // `command` is run by the shell, as the user would. Errors of a proposal: LLM0040 the program failed or ran into a limit, LLM0041 what it wrote
 // is no answer; LLM0042, of a candidate or a warning: what is wrong with that one.

@@ -183,5 +183,28 @@ TEST_F(Agent, GetsTheKeysOfItsUserAndNoneIsKept) {
   unsetenv("SOME_SERVICE_TOKEN");
 }
 
+// The command is kept: in the archive, as the name of who proposed, in a benchmark's lock.
+TEST_F(Agent, ACommandThatHoldsAKeyIsRefusedAndNamesAreProgramsOnly) {
+  setenv("OPENAI_API_KEY", "sk-agent-0123456789", 1);
+  take_keys();
+  for (const char* command :
+       {"OPENAI_API_KEY=sk-other-1 ./ask", "env X=1 HF_TOKEN=hf_abcdefgh python3 a.py", "curl -d sk-agent-0123456789 x",
+        "sh -c \"MY_SECRET=hunter22 ./ask\"", "./ask --api-key=hunter22", "./ask --api-key hunter22"}) {
+    auto findings = secrets_in(command);
+    ASSERT_EQ(findings.size(), 1u) << command;
+    EXPECT_EQ(findings[0].code, "LLM0043");
+    for (const char* secret : {"sk-", "hf_", "hunter"})
+      EXPECT_EQ(base::render(findings, "").find(secret), std::string::npos) << command;
+  }
+  for (const char* command : {"python3 examples/agent.py", "KEY_FILE=/etc/key ./ask", "OPENAI_API_KEY=$OTHER ./ask",
+                              "./ask --max-tokens=500 --api-key $PTXLAB_API_KEY"})
+    EXPECT_TRUE(secrets_in(command).empty()) << command;
+  for (auto [command, name] : {std::pair{"A=b C=d python3 x.py", "agent:python3"},
+                               {"env X=1 ./ask y", "agent:./ask"},
+                               {"X=1", "agent:command"},
+                               {"exec  ./ask", "agent:./ask"}})
+    EXPECT_EQ(make_agent_proposer(command, {}, *Template::read("prompts"))->name(), name);
+}
+
 }  // namespace
 }  // namespace ptxlab::llm

@@ -61,11 +61,13 @@ Client::Client(Model model, Key key, Settings settings, Limits limits, std::opti
       price_(std::move(price)),
       said_(not_known(model_, settings_)) {}
 
-HttpOutcome Client::send(const HttpRequest& request) {
+HttpOutcome Client::send(HttpRequest request) {
   HttpLimits limits = settings_.http;
+  request.proxy = model_.proxy;
   if (auto left = budget_.left(steady_clock::now())) limits.whole = std::min(limits.whole, *left);
   auto outcome = post(request, key_.empty() ? Header() : model_.dialect->key_header(key_), limits);
-  for (auto* text : {&outcome.body, &outcome.content_type, &outcome.location, &outcome.retry_after})
+  for (auto* text :
+       {&outcome.body, &outcome.content_type, &outcome.content_encoding, &outcome.location, &outcome.retry_after})
     *text = key_.hide(*text);
   return outcome;
 }
@@ -86,6 +88,18 @@ void Client::priced(Usage& usage) const {
   } else {
     usage.unpriced = usage.asked + usage.answered > 0;
   }
+}
+
+int64_t Client::expected_answer() const {
+  int64_t thinking = settings_.thinking.value_or(0);
+  if (settings_.answer_tokens) return *settings_.answer_tokens + thinking;
+  std::lock_guard lock(mutex_);
+  return longest_answer_;
+}
+
+void Client::note_length(int64_t answered) {
+  std::lock_guard lock(mutex_);
+  longest_answer_ = std::max(longest_answer_, answered);
 }
 
 bool Client::mended(const Asking& asking, const HttpOutcome& outcome) {
@@ -110,16 +124,16 @@ Client::Asked Client::ask(const Question& question, uint64_t seed) {
   Asking asking{model_, question, settings, left_out,
                 settings_.seed ? base::derive_seed(*settings_.seed, std::to_string(seed)) : 0};
   int64_t asked_tokens = estimated_tokens(question.system) + estimated_tokens(question.user);
-  int64_t expected = asked_tokens + settings_.answer_tokens.value_or(0);
-  Usage least;
-  least.asked = asked_tokens;
-  least.answered = settings_.answer_tokens.value_or(0);
-  priced(least);
+  Usage next;
+  next.asked = asked_tokens;
+  next.answered = expected_answer();
+  priced(next);
+  int64_t expected = next.asked + next.answered;
   base::Random random(seed);
   record::Exchange exchange;
   Usage used;
   for (int number = 1;;) {
-    if (auto refusal = budget_.enter(expected, steady_clock::now(), least.dollars)) {
+    if (auto refusal = budget_.enter(expected, steady_clock::now(), next.dollars)) {
       base::Finding finding{"LLM0014", base::Severity::error, {model_.url.text()}, *refusal, "--budget sets it", {}};
       return {finding, exchange.tries.empty() ? std::nullopt : std::optional(std::move(exchange))};
     }
@@ -130,7 +144,8 @@ Client::Asked Client::ask(const Question& question, uint64_t seed) {
     auto usage = reply ? reply->usage : unread(question, outcome);
     priced(usage);
     if (reply) reply->usage = usage;
-    budget_.settle(expected, usage, least.dollars);
+    budget_.settle(expected, usage, next.dollars);
+    note_length(usage.answered);
     ++usage.requests;
     used.add(usage);
     exchange.usage = used;

@@ -37,21 +37,25 @@ class Client {
   const Key& key() const { return key_; }
   const std::optional<Price>& price() const { return price_; }
   Usage used() const { return budget_.used(); }
+  // Tokens that the next answer may have, as far as anybody knows: its limit, else as many as the longest one so far.
+  int64_t expected_answer() const;
   // Tests wait in no time.
   std::function<void(std::chrono::milliseconds)> sleep;
 
  private:
-  HttpOutcome send(const HttpRequest& request);
+  HttpOutcome send(HttpRequest request);
   // Whether the server has refused a field of this request that another request can do without.
   bool mended(const Asking& asking, const HttpOutcome& outcome);
   std::set<std::string, std::less<>> left_out_fields() const;
   void priced(Usage& usage) const;
+  void note_length(int64_t answered);
   Model model_;
   Key key_;
   Settings settings_;
   Budget budget_;
   std::optional<Price> price_;
   mutable std::mutex mutex_;
+  int64_t longest_answer_ = 0;
   std::set<std::string, std::less<>> left_out_;
   base::Findings said_;
 };

@@ -194,6 +194,7 @@ class RawServer {
     thread_.join();
     close(listener_);
   }
+  int port() const { return port_; }
   std::string url(const char* scheme = "http") const {
     return std::string(scheme) + "://127.0.0.1:" + std::to_string(port_) + "/v1";
   }
@@ -309,6 +310,117 @@ TEST(Client, SpeaksTlsAndTrustsOnlyWhatItShould) {
   auto asked = friendly.ask();
   EXPECT_TRUE(asked.reply.ok()) << base::render(asked.reply.findings(), "");
   unsetenv("SSL_CERT_FILE");
+}
+
+// What a proxy has seen of each request, up to the empty line; it connects to this machine, or answers by itself.
+struct TestProxy {
+  explicit TestProxy(std::string answer = "") : answer_(std::move(answer)) {}
+  Proxy proxy(std::string name = "", std::string password = "") const {
+    return {"127.0.0.1", server_.port(), std::move(name), std::move(password)};
+  }
+  std::vector<std::string> heads() const {
+    std::lock_guard lock(mutex_);
+    return heads_;
+  }
+
+ private:
+  void serve(int client) {
+    std::string head;
+    for (char c; !head.ends_with("\r\n\r\n") && recv(client, &c, 1, 0) == 1;) head += c;
+    {
+      std::lock_guard lock(mutex_);
+      heads_.push_back(head);
+    }
+    if (!answer_.empty()) {
+      send(client, answer_.data(), answer_.size(), MSG_NOSIGNAL);
+      return;
+    }
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(static_cast<uint16_t>(std::stoi(head.substr(head.find(':') + 1))));
+    int origin = socket(AF_INET, SOCK_STREAM, 0);
+    if (connect(origin, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+      const std::string kGo = "HTTP/1.1 200 OK\r\n\r\n";
+      send(client, kGo.data(), kGo.size(), MSG_NOSIGNAL);
+      std::thread back([&] { pump(origin, client); });
+      pump(client, origin);
+      back.join();
+    }
+    close(origin);
+  }
+  static void pump(int from, int to) {
+    char bytes[4096];
+    for (ssize_t n; (n = recv(from, bytes, sizeof bytes, 0)) > 0;)
+      send(to, bytes, static_cast<size_t>(n), MSG_NOSIGNAL);
+    shutdown(to, SHUT_RDWR);
+  }
+  std::string answer_;
+  mutable std::mutex mutex_;
+  std::vector<std::string> heads_;
+  RawServer server_{[this](int client) { serve(client); }};
+};
+
+Client by_proxy(const std::string& url, Proxy proxy) {
+  return Client({"m", *parse_url(url), &openai_dialect(), std::move(proxy)}, Key(kSecret), *parse_settings("tries=1"),
+                {});
+}
+
+TEST(Client, GoesByAProxyThatSeesNoKeyAndWhosePasswordNoServerSees) {
+  base::TemporaryFolder folder("tls");
+  Certificate certificate;
+  certificate.write(folder.path() / "ca.pem");
+  FakeServer server({"answer yes"}, {{"yes", "Yes."}},
+                    std::make_unique<httplib::SSLServer>(certificate.certificate, certificate.key));
+  setenv("SSL_CERT_FILE", (folder.path() / "ca.pem").c_str(), 1);
+  TestProxy proxy;
+  auto client = by_proxy("https://127.0.0.1:" + std::to_string(server.port()) + "/v1", proxy.proxy("me", "hunter2"));
+  auto asked = client.ask(kQuestion, 1);
+  unsetenv("SSL_CERT_FILE");
+  ASSERT_TRUE(asked.reply.ok()) << base::render(asked.reply.findings(), "");
+  ASSERT_EQ(proxy.heads().size(), 1u);
+  EXPECT_TRUE(proxy.heads()[0].starts_with("CONNECT 127.0.0.1:")) << proxy.heads()[0];
+  EXPECT_NE(proxy.heads()[0].find("Proxy-Authorization: Basic bWU6aHVudGVyMg=="), std::string::npos);
+  EXPECT_EQ(proxy.heads()[0].find(kSecret), std::string::npos);
+  const auto headers = server.headers().at(0);
+  for (const auto& [name, value] : headers) EXPECT_EQ(value.find("bWU6aHVudGVyMg"), std::string::npos);
+}
+
+TEST(Client, APlainRequestIsHandedToTheProxyWhole) {
+  TestProxy proxy("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}");
+  auto client = by_proxy("http://no-such-host.invalid/v1", proxy.proxy());
+  EXPECT_EQ(code_of(client.ask(kQuestion, 1)), "LLM0013");  // and no name was looked up here
+  ASSERT_EQ(proxy.heads().size(), 1u);
+  EXPECT_TRUE(proxy.heads()[0].starts_with("POST http://no-such-host.invalid")) << proxy.heads()[0];
+}
+
+TEST(Client, AProxyThatRefusesIsNamed) {
+  struct Case {
+    const char *answer, *words;
+  };
+  for (const auto& c : {Case{"HTTP/1.1 407 Who\r\nContent-Length: 0\r\n\r\n", "answers 407"},
+                        Case{"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", "by the proxy 127.0.0.1:"},
+                        Case{"", "by the proxy 127.0.0.1:1)"}}) {
+    TestProxy proxy(c.answer);
+    auto to = proxy.proxy();
+    if (!*c.answer) to.port = 1;
+    auto asked = by_proxy("https://api.example.com/v1", to).ask(kQuestion, 1);
+    ASSERT_FALSE(asked.reply.ok());
+    auto said = base::render(asked.reply.findings(), "");
+    EXPECT_NE(said.find(c.words), std::string::npos) << said;
+  }
+}
+
+TEST(Client, EveryAddressOfANameIsTriedAndOneWithoutAnyIsSaid) {
+  // It listens at one address alone; localhost often has two.
+  FakeServer server({"answer yes"}, {{"yes", "Yes."}});
+  Asker asker("http://localhost:" + std::to_string(server.port()) + "/v1");
+  EXPECT_TRUE(asker.ask().reply.ok());
+  Asker nowhere("http://no-such-host.invalid/v1", "tries=1");
+  auto asked = nowhere.ask();
+  EXPECT_EQ(code_of(asked), "LLM0010");
+  EXPECT_NE(asked.reply.findings().front().message.find("no address was found"), std::string::npos)
+      << asked.reply.findings().front().message;
 }
 
 TEST(Client, TheKeyIsInNothingThatComesBack) {

@@ -107,6 +107,8 @@ std::string hint_for(const Model& model, int status) {
     case 404:
       return fmt::format("is the address right{}, and does the server have this model?",
                          model.dialect->home().empty() ? " up to /v1" : "");
+    case 407:
+      return "the proxy wants a name and a password: https_proxy=http://NAME:PASSWORD@HOST:PORT, or no_proxy=HOST";
     case 413: return "the question may be too long for the model: --model-settings context=N makes it shorter";
     case 429: return "the server's limit of requests is reached: --model-settings parallel=1 sends fewer at once";
     default: return "";
@@ -182,8 +184,9 @@ std::optional<Field> refused_field(const Asking& asking, const HttpOutcome& outc
 base::Result<Reply> read_reply(const Model& model, const Question& question, const HttpOutcome& outcome) {
   if (outcome.end != HttpOutcome::End::answered) {
     return finding("LLM0010", model,
-                   fmt::format("{} ({} bytes in {:.1f} s)", describe(outcome.end), outcome.body.size(),
-                               static_cast<double>(outcome.took.count()) / 1000),
+                   fmt::format("{} ({} bytes in {:.1f} s{})", describe(outcome.end), outcome.body.size(),
+                               static_cast<double>(outcome.took.count()) / 1000,
+                               model.proxy ? ", by the proxy " + model.proxy->text() : ""),
                    "");
   }
   if (outcome.status / 100 == 3) {
@@ -201,6 +204,12 @@ base::Result<Reply> read_reply(const Model& model, const Question& question, con
   if (outcome.status / 100 != 2) {
     return finding("LLM0011", model, fmt::format("the server answers {}: {}", outcome.status, complaint(outcome)),
                    hint_for(model, outcome.status));
+  }
+  if (!outcome.content_encoding.empty() && outcome.content_encoding != "identity") {
+    return finding(
+        "LLM0013", model,
+        fmt::format("the answer is packed ('{}'), which was not asked for", excerpt(outcome.content_encoding)),
+        "a proxy before the server may do that");
   }
   Reply reply;
   reply.ill_formed = !base::valid_utf8(outcome.body);

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "base/bounded_json.h"
 #include "llm/dialect.h"
 #include "llm/retry.h"
 
@@ -107,7 +108,8 @@ class Gemini final : public Dialect {
   // {"error": {"details": [{"@type": ".../google.rpc.RetryInfo", "retryDelay": "37s"}]}}
   std::optional<std::chrono::milliseconds> asked_wait(const HttpOutcome& outcome) const override {
     if (auto wait = Dialect::asked_wait(outcome)) return wait;
-    auto body = json::parse(outcome.body, nullptr, false);
+    if (outcome.status / 100 == 2) return std::nullopt;
+    auto body = base::parse_bounded(outcome.body);
     if (!body.is_object() || !body.contains("error") || !body["error"].is_object()) return std::nullopt;
     auto details = body["error"].value("details", json());
     if (!details.is_array()) return std::nullopt;

@@ -58,7 +58,7 @@ constexpr Hostility kHostilities[] = {
     {"empty", "LLM0013", "no JSON"},
     {"null", "LLM0013", ""},
     {"nested", "LLM0013", "no JSON"},
-    {"gzip", "LLM0013", "no JSON"},
+    {"gzip", "LLM0013", "packed ('gzip')"},
     {"ill-formed", "LLM0025", "UTF-8"},
     {"echo", "LLM0027", "question came back"},
     {"absurd", ""},

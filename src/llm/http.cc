@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <httplib.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -9,8 +11,11 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
+
+#include "llm/resolve.h"
 
 namespace ptxlab::llm {
 namespace {
@@ -111,24 +116,38 @@ HttpOutcome::End end_of(httplib::Error error, bool timed_out) {
   }
 }
 
-}  // namespace
+// A model may think for minutes without a word, and what lies between here and there forgets connections that are silent.
+void keep_alive(int socket) {
+  constexpr int kOn = 1, kIdle = 60, kBetween = 30;  // seconds
+  setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPIDLE, &kIdle, sizeof kIdle);
+  setsockopt(socket, IPPROTO_TCP, TCP_KEEPINTVL, &kBetween, sizeof kBetween);
+}
 
-HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLimits& limits,
-                 const std::function<bool()>& stop) {
-  HttpOutcome outcome;
-  auto start = Clock::now();
-  Url origin = request.url;
-  origin.path.clear();
-  httplib::Client client(origin.text());
-  client.set_follow_location(false);
-  client.set_keep_alive(false);
-  client.set_tcp_nodelay(true);
-  client.set_url_encode(false);
-  client.set_decompress(false);  // none is asked for, and what unpacks to a gigabyte is not read
-  client.set_connection_timeout(limits.connect);
-  client.set_read_timeout(limits.read);
-  client.set_write_timeout(limits.read);
+// A client for one of the addresses of the server, or of its proxy.
+std::unique_ptr<httplib::ClientImpl> client_for(const HttpRequest& request, const std::string& address,
+                                                const HttpLimits& limits) {
+  const auto& url = request.url;
+  auto client = url.https ? std::make_unique<httplib::SSLClient>(url.host, url.port)
+                          : std::make_unique<httplib::ClientImpl>(url.host, url.port);
+  if (request.proxy) {
+    client->set_proxy(address, request.proxy->port);
+    if (!request.proxy->name.empty()) client->set_proxy_basic_auth(request.proxy->name, request.proxy->password);
+  } else {
+    client->set_hostname_addr_map({{url.host, address}});
+  }
+  client->set_follow_location(false);
+  client->set_keep_alive(false);
+  client->set_tcp_nodelay(true);
+  client->set_url_encode(false);
+  client->set_decompress(false);  // none is asked for, and what unpacks to a gigabyte is not read
+  client->set_connection_timeout(limits.connect);
+  client->set_read_timeout(limits.read);
+  client->set_write_timeout(limits.read);
+  return client;
+}
 
+httplib::Request request_for(const HttpRequest& request, const Header& secret) {
   httplib::Request sent;
   sent.method = "POST";
   sent.path = request.url.path + request.path;
@@ -137,13 +156,45 @@ HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLim
   sent.set_header("Accept", "application/json");
   sent.set_header("Accept-Encoding", "identity");
   sent.set_header("User-Agent", "ptxlab");
+  // The library would send the proxy's password through the tunnel to the server too, where this header did not stand already.
+  if (request.proxy && request.url.https) sent.set_header("Proxy-Authorization", "none");
   for (const auto& [name, value] : request.headers) sent.set_header(name, value);
-  if (!secret.first.empty()) sent.set_header(secret.first.c_str(), secret.second);
+  if (!secret.first.empty()) sent.set_header(secret.first, secret.second);
+  return sent;
+}
+
+HttpOutcome::End end_of(Resolved::End end, bool at_deadline) {
+  switch (end) {
+    case Resolved::End::found: return HttpOutcome::End::answered;
+    case Resolved::End::unknown: return HttpOutcome::End::nameless;
+    case Resolved::End::late: return at_deadline ? HttpOutcome::End::late : HttpOutcome::End::nameless;
+    case Resolved::End::stopped: return HttpOutcome::End::stopped;
+  }
+  return HttpOutcome::End::nameless;
+}
+
+}  // namespace
+
+HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLimits& limits,
+                 const std::function<bool()>& stop) {
+  HttpOutcome outcome;
+  auto start = Clock::now();
+  auto done = [&](HttpOutcome::End end) {
+    outcome.end = end;
+    outcome.took = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start);
+    return std::move(outcome);
+  };
+  auto resolved = resolve(request.proxy ? request.proxy->host : request.url.host,
+                          start + std::min(limits.connect, limits.whole), stop);
+  if (resolved.end != Resolved::End::found) return done(end_of(resolved.end, limits.whole <= limits.connect));
+
+  auto sent = request_for(request, secret);
   auto last_byte = start;
   sent.response_handler = [&](const httplib::Response& response) {
     last_byte = Clock::now();
     outcome.status = response.status;
     outcome.content_type = response.get_header_value("Content-Type");
+    outcome.content_encoding = response.get_header_value("Content-Encoding");
     outcome.retry_after = response.get_header_value("Retry-After");
     outcome.location = response.get_header_value("Location");
     return true;
@@ -158,29 +209,35 @@ HttpOutcome post(const HttpRequest& request, const Header& secret, const HttpLim
 
   NoSigpipe no_sigpipe;
   Watchdog watchdog(start + limits.whole, stop);
-  client.set_socket_options([&](auto socket) { watchdog.guard(socket); });
-  auto result = client.send(sent);
-  auto end = Clock::now();
-  outcome.took = std::chrono::duration_cast<std::chrono::milliseconds>(end - start);
-  // The library tells a closed connection and a silent one alike.
-  bool silent = end - last_byte >= limits.read - std::chrono::milliseconds(50);
-  if (too_large) {
-    outcome.end = HttpOutcome::End::too_large;
-  } else if (result) {
-    outcome.end = HttpOutcome::End::answered;
-  } else if (watchdog.late()) {
-    outcome.end = HttpOutcome::End::late;
-  } else if (watchdog.stopped()) {
-    outcome.end = HttpOutcome::End::stopped;
-  } else {
-    outcome.end = end_of(result.error(), silent);
+  auto end = HttpOutcome::End::unreachable;
+  // A name may have addresses at which nobody listens: localhost is ::1 too.
+  for (const auto& address : resolved.addresses) {
+    last_byte = Clock::now();
+    auto client = client_for(request, address, limits);
+    client->set_socket_options([&](auto socket) {
+      keep_alive(socket);
+      watchdog.guard(socket);
+    });
+    auto result = client->send(sent);
+    // The library tells a closed connection and a silent one alike.
+    bool silent = Clock::now() - last_byte >= limits.read - std::chrono::milliseconds(50);
+    end = end_of(result.error(), silent);
+    // What a proxy says before there is a tunnel comes past the handler.
+    if (result && outcome.status == 0) outcome.status = result->status;
+    bool connected = end != HttpOutcome::End::unreachable || outcome.status != 0;
+    if (connected || watchdog.late() || watchdog.stopped()) break;
   }
-  return outcome;
+  if (too_large) return done(HttpOutcome::End::too_large);
+  if (end == HttpOutcome::End::answered) return done(end);
+  if (watchdog.late()) return done(HttpOutcome::End::late);
+  if (watchdog.stopped()) return done(HttpOutcome::End::stopped);
+  return done(end);
 }
 
 std::string_view describe(HttpOutcome::End end) {
   switch (end) {
     case HttpOutcome::End::answered: return "the server answered";
+    case HttpOutcome::End::nameless: return "no connection: no address was found for the server's name";
     case HttpOutcome::End::unreachable: return "no connection: the server is not there, or refuses";
     case HttpOutcome::End::tls: return "no secure connection: the server's certificate or protocol is not trusted";
     case HttpOutcome::End::closed: return "the server closed the connection before its answer was whole";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,17 +33,19 @@ std::pair<char, size_t> spelled(std::string_view text, size_t at) {
   return {text[at], 1};
 }
 
-// How many characters of `text` from `at` on spell `key`; 0: they do not.
+// How many characters of `text` from `at` on spell `key`; 0: they do not. A text that ends with most of it, such as an answer that was
+// cut off, spells it too.
 size_t match(std::string_view text, size_t at, std::string_view key) {
-  size_t i = at;
+  size_t i = at, spelt = 0;
   for (char c : key) {
-    if (i >= text.size()) return 0;
+    if (i >= text.size()) return spelt >= std::max(kShortestSecret, key.size() / 2) ? i - at : 0;
     auto [byte, length] = spelled(text, i);
     if (byte != c) {
       if (text[i] != c) return 0;
       length = 1;
     }
     i += length;
+    ++spelt;
   }
   return i - at;
 }
@@ -72,10 +75,12 @@ std::vector<std::pair<std::string, std::string>>& keys() {
 
 void take_keys() {
   for (const char* variable : kVariables) {
-    const char* value = std::getenv(variable);
+    char* value = std::getenv(variable);
     if (value && *value) {
       std::erase_if(keys(), [&](const auto& known) { return known.first == variable; });
       keys().emplace_back(variable, value);
+      // The system shows a process's first environment for as long as it lives, to its children too (/proc/PID/environ).
+      explicit_bzero(value, std::strlen(value));
     }
     unsetenv(variable);
   }

@@ -19,7 +19,8 @@ class Key {
   bool empty() const { return text_.empty(); }
   // The key itself; for the request alone.
   const std::string& text() const { return text_; }
-  // Replaces every occurrence by "[key]", also one written with JSON's escapes. A word of under 8 characters is a
+  // Replaces every occurrence by "[key]", also one written with JSON's escapes, and one that the
+  // text's end cuts off. A word of under 8 characters is a
   // stand-in for servers that want none, not a secret, and is left.
   std::string hide(std::string_view text) const;
 
@@ -27,8 +28,8 @@ class Key {
   std::string text_;
 };
 
-// Takes every key that any dialect knows out of the environment, once; later calls do nothing. To be called before the process has
-// threads, and before it starts any program.
+// Takes every key that any dialect knows out of the environment, and out of what the system shows of it; called again it takes what
+// has been set since. To be called before the process has threads, and before it starts any program.
 void take_keys();
 
 // The key for a server: PTXLAB_API_KEY, else the first of `variables` that was set; at the vendor's own host these come first, so

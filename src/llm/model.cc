@@ -36,7 +36,9 @@ base::Result<Model> parse_model(const Dialect& dialect, std::string_view text) {
   }
   auto url = parse_url(named ? text.substr(at + 1) : dialect.home());
   if (!url) return url.findings();
-  return Model{std::string(text.substr(0, at)), *std::move(url), &dialect};
+  auto proxy = proxy_for(*url);
+  if (!proxy) return proxy.findings();
+  return Model{std::string(text.substr(0, at)), *std::move(url), &dialect, *std::move(proxy)};
 }
 
 base::Result<Settings> parse_settings(std::string_view text) {

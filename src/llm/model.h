@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "llm/http.h"
+#include "llm/proxy.h"
 #include "llm/retry.h"
 #include "llm/url.h"
 
@@ -18,9 +19,10 @@ struct Model {
   std::string name;  // as the server calls it
   Url url;           // what the dialect asks for lies below it
   const Dialect* dialect = nullptr;
+  std::optional<Proxy> proxy = {};  // by which it is asked
 };
 
-// "MODEL@URL", or "MODEL" where the dialect has a home; the name may hold any of : / @. Error: LLM0001.
+// "MODEL@URL", or "MODEL" where the dialect has a home; the name may hold any of : / @. Errors: LLM0001, LLM0032 of its proxy.
 base::Result<Model> parse_model(const Dialect& dialect, std::string_view text);
 
 // Which field hands a server the grammar that an answer has to keep to.

@@ -27,12 +27,13 @@ TEST(Url, ReadsWhatServersAreCalledBy) {
     int port;
     bool https;
   };
-  for (const auto& c :
-       {Case{"http://localhost:8000/v1", "localhost", "/v1", 8000, false},
-        Case{"https://api.example.com/v1/", "api.example.com", "/v1", 443, true},
-        Case{"http://10.0.0.7", "10.0.0.7", "", 80, false}, Case{"https://[::1]:9/a/b", "::1", "/a/b", 9, true},
-        Case{"http://gpu-node_3:80/openai/deployments/x~1/v1", "gpu-node_3", "/openai/deployments/x~1/v1", 80,
-             false}}) {
+  for (const auto& c : {Case{"http://localhost:8000/v1", "localhost", "/v1", 8000, false},
+                        Case{"https://api.example.com/v1/", "api.example.com", "/v1", 443, true},
+                        Case{"http://10.0.0.7", "10.0.0.7", "", 80, false},
+                        Case{"https://API.Example.COM./v1", "api.example.com", "/v1", 443, true},
+                        Case{"https://[::1]:9/a/b", "::1", "/a/b", 9, true},
+                        Case{"http://gpu-node_3:80/openai/deployments/x~1/v1", "gpu-node_3",
+                             "/openai/deployments/x~1/v1", 80, false}}) {
     auto url = parse_url(c.text);
     ASSERT_TRUE(url.ok()) << c.text;
     EXPECT_EQ(url->host, c.host);
@@ -53,6 +54,15 @@ TEST(Url, RefusesTheRestAndShowsNoPassword) {
     EXPECT_EQ(url.findings().front().code, "LLM0001");
     EXPECT_EQ(base::render(url.findings(), "").find("hunter2"), std::string::npos);
   }
+}
+
+TEST(Url, ThisMachineIsKnownByItsNumbersNotByALikeness) {
+  for (const char* text :
+       {"http://localhost", "http://LOCALHOST:1", "http://127.0.0.1", "http://127.1.2.3", "http://[::1]"})
+    EXPECT_TRUE(parse_url(text)->loopback()) << text;
+  for (const char* text : {"http://127.example.com", "http://127.0.0.1.example.com", "http://localhost.example.com",
+                           "http://128.0.0.1", "http://[::2]"})
+    EXPECT_FALSE(parse_url(text)->loopback()) << text;
 }
 
 TEST(Model, NamesMayHoldAnything) {
@@ -93,21 +103,24 @@ TEST(Key, IsHiddenHoweverItIsSpelled) {
   EXPECT_EQ(key.hide("x sk-abc/DEF\"123 y sk-abc/DEF\"123"), "x [key] y [key]");
   EXPECT_EQ(key.hide(R"({"m":"sk-abc\/DEF\"123"})"), R"({"m":"[key]"})");
   EXPECT_EQ(key.hide(R"(\u0073k-abc/DEF\u0022123!)"), "[key]!");
-  EXPECT_EQ(key.hide("sk-abc/DEF\"12"), "sk-abc/DEF\"12");
+  EXPECT_EQ(key.hide("cut off: sk-abc/DEF\"12"), "cut off: [key]");
+  EXPECT_EQ(key.hide("sk-abc/DEF\"12 is another"), "sk-abc/DEF\"12 is another");
+  EXPECT_EQ(key.hide("it begins with sk-abc"), "it begins with sk-abc");
   EXPECT_EQ(Key("").hide("text"), "text");
   EXPECT_EQ(Key("none").hide("none of it"), "none of it");  // a stand-in, not a secret
   EXPECT_EQ(Key(R"(back\slash8)").hide(R"(a back\\slash8 back\slash8)"), "a [key] [key]");
 }
 
 TEST(Retry, KnowsWhatAnotherTryMayMend) {
-  auto answered = [](int status) { return HttpOutcome{HttpOutcome::End::answered, status, {}, {}, {}, {}, {}}; };
+  auto answered = [](int status) { return HttpOutcome{HttpOutcome::End::answered, status, {}, {}, {}, {}, {}, {}}; };
   for (int status : {429, 500, 502, 503, 504, 529}) EXPECT_TRUE(worth_another_try(answered(status))) << status;
   for (int status : {200, 301, 400, 401, 403, 404, 408, 422})
     EXPECT_FALSE(worth_another_try(answered(status))) << status;
   using End = HttpOutcome::End;
-  for (auto end : {End::unreachable, End::closed}) EXPECT_TRUE(worth_another_try({end, 0, {}, {}, {}, {}, {}}));
+  for (auto end : {End::nameless, End::unreachable, End::closed})
+    EXPECT_TRUE(worth_another_try({end, 0, {}, {}, {}, {}, {}, {}}));
   for (auto end : {End::tls, End::silent, End::late, End::too_large, End::stopped})
-    EXPECT_FALSE(worth_another_try({end, 0, {}, {}, {}, {}, {}}));
+    EXPECT_FALSE(worth_another_try({end, 0, {}, {}, {}, {}, {}, {}}));
 }
 
 TEST(Retry, ReadsRetryAfter) {

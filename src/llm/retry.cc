@@ -14,6 +14,7 @@ using std::chrono::milliseconds;
 bool worth_another_try(const HttpOutcome& outcome) {
   switch (outcome.end) {
     case HttpOutcome::End::answered: return outcome.status == 429 || outcome.status / 100 == 5;
+    case HttpOutcome::End::nameless:
     case HttpOutcome::End::unreachable:
     case HttpOutcome::End::closed: return true;
     case HttpOutcome::End::tls:

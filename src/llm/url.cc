@@ -1,5 +1,6 @@
 #include "llm/url.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +21,12 @@ bool path_character(char c) { return host_character(c) || c == '/' || c == '~' |
 
 }  // namespace
 
-bool Url::loopback() const { return host == "localhost" || host == "::1" || host.starts_with("127."); }
+bool Url::loopback() const {
+  in_addr four{};
+  // By number: "127.example.com" is anybody's.
+  bool own_network = inet_pton(AF_INET, host.c_str(), &four) == 1 && ntohl(four.s_addr) >> 24 == 127;
+  return own_network || host == "localhost" || host == "::1";
+}
 
 std::string Url::text() const {
   bool own = port == (https ? 443 : 80);
@@ -70,6 +76,9 @@ base::Result<Url> parse_url(std::string_view text) {
     if (url.host.empty() || !std::all_of(url.host.begin(), url.host.end(), host_character))
       return wrong(fmt::format("'{}' is no host", url.host), kHint);
   }
+  // Names are compared: with the vendors' own, with the table of prices, with no_proxy.
+  for (char& c : url.host) c = static_cast<char>(tolower(static_cast<unsigned char>(c)));
+  if (url.host.size() > 1 && url.host.ends_with('.')) url.host.pop_back();
   url.port = url.https ? 443 : 80;
   if (!port.empty()) {
     auto [end, error] = std::from_chars(port.data() + 1, port.data() + port.size(), url.port);

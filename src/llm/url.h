@@ -10,7 +10,7 @@ namespace ptxlab::llm {
 
 struct Url {
   bool https = false;
-  std::string host;  // an IPv6 address without its brackets
+  std::string host;  // in small letters; an IPv6 address without its brackets
   int port = 0;
   std::string path;       // "" or "/v1": no slash at its end
   bool loopback() const;  // this machine itself
