@@ -1,7 +1,9 @@
 #include "archive/archive.h"
 
+#include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <random>
@@ -38,8 +40,8 @@ Finding not_read(const std::exception& error) {
   return finding("ARC0004", fmt::format("the archive could not be read: {}", error.what()));
 }
 
-Archive::Impl::Impl(const std::string& file)
-    : db(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE, /*busy ms=*/10'000) {}
+Archive::Impl::Impl(const std::string& file) : Impl(file, SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE) {}
+Archive::Impl::Impl(const std::string& file, int flags) : db(file, flags, /*busy ms=*/10'000) {}
 
 void Archive::Impl::migrate() {
   SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
@@ -138,11 +140,55 @@ Archive::~Archive() = default;
 
 std::filesystem::path Archive::default_file() { return base::data_home() / "archive.db"; }
 
-base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path& file) {
-  auto refuse = [&](std::string_view why) {
-    return finding("ARC0001", fmt::format("the archive {} cannot be opened: {}", file.string(), why),
-                   "name another file with --archive FILE");
+namespace {
+
+Finding not_opened(const std::filesystem::path& file, std::string_view why) {
+  return finding("ARC0001", fmt::format("the archive {} cannot be opened: {}", file.string(), why),
+                 "name another file with --archive FILE");
+}
+Finding newer(const std::filesystem::path& file, int version) {
+  return finding("ARC0002",
+                 fmt::format("the archive {} has schema version {}, this ptxlab knows up to {}", file.string(), version,
+                             kMigrations.size()),
+                 "use the newer ptxlab, or another archive with --archive FILE");
+}
+
+// SQLite's name of a file that nobody changes meanwhile: then it needs no files beside it.
+std::string unchanging(const std::filesystem::path& file) {
+  std::string uri = "file:";
+  for (char c : file.string()) uri += c == '%' || c == '?' || c == '#' ? fmt::format("%{:02x}", c) : std::string(1, c);
+  return uri + "?immutable=1";
+}
+
+}  // namespace
+
+base::Result<std::unique_ptr<Archive>> Archive::open_to_read(const std::filesystem::path& file) {
+  const auto folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+  auto writable = [](const std::filesystem::path& path) {
+    return faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) == 0;
   };
+  if (writable(file) && writable(folder)) return open(file);
+  // Where another writes just now there is a log beside it, and SQLite reads both; else the file is all there is.
+  std::error_code none;
+  const auto log = std::filesystem::file_size(file.string() + "-wal", none);
+  const bool logged = !none && log > 0;
+  try {
+    auto impl = logged ? std::make_unique<Impl>(file.string(), SQLite::OPEN_READONLY)
+                       : std::make_unique<Impl>(unchanging(file), SQLite::OPEN_READONLY | SQLite::OPEN_URI);
+    const int version = impl->db.execAndGet("PRAGMA user_version").getInt();
+    if (impl->db.execAndGet("PRAGMA application_id").getInt() != kApplicationId)
+      return not_opened(file, "it is another program's database");
+    if (version > static_cast<int>(kMigrations.size())) return newer(file, version);
+    if (version < static_cast<int>(kMigrations.size()))
+      return not_opened(file, fmt::format("it is of an older version, {}, and may not be written to", version));
+    return std::unique_ptr<Archive>(new Archive(std::move(impl)));
+  } catch (const SQLite::Exception& e) {
+    return not_opened(file, e.what());
+  }
+}
+
+base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path& file) {
+  auto refuse = [&](std::string_view why) { return not_opened(file, why); };
   std::error_code error;
   if (file.has_parent_path()) std::filesystem::create_directories(file.parent_path(), error);
   if (error) return refuse(error.message());
@@ -152,12 +198,7 @@ base::Result<std::unique_ptr<Archive>> Archive::open(const std::filesystem::path
     int owner = impl->db.execAndGet("PRAGMA application_id").getInt();
     bool empty = impl->db.execAndGet("SELECT count(*) FROM sqlite_master").getInt() == 0;
     if (!empty && owner != kApplicationId) return refuse("it is another program's database");
-    if (version > static_cast<int>(kMigrations.size())) {
-      return finding("ARC0002",
-                     fmt::format("the archive {} has schema version {}, this ptxlab knows up to {}", file.string(),
-                                 version, kMigrations.size()),
-                     "use the newer ptxlab, or another archive with --archive FILE");
-    }
+    if (version > static_cast<int>(kMigrations.size())) return newer(file, version);
     // WAL with FULL: a committed attempt survives a kill and a power cut.
     impl->db.exec("PRAGMA journal_mode = WAL");
     impl->db.exec("PRAGMA synchronous = FULL");

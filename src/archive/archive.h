@@ -52,6 +52,8 @@ class Archive {
   // Opens or creates; migrates an older schema inside a transaction. Errors: ARC0001 cannot be opened or is no archive,
   // ARC0002 made by a newer version.
   static base::Result<std::unique_ptr<Archive>> open(const std::filesystem::path& file);
+  // One that is there, for what only reads: it may be another's, or on a disk that cannot be written to.
+  static base::Result<std::unique_ptr<Archive>> open_to_read(const std::filesystem::path& file);
   // $XDG_DATA_HOME/ptxlab/archive.db
   static std::filesystem::path default_file();
 

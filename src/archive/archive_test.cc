@@ -119,6 +119,46 @@ TEST(Archive, RefusesUnknownAttemptsAndForeignFiles) {
   EXPECT_EQ(newer.findings().front().code, "ARC0002");
 }
 
+// Without the rights of root, which no mode of a file keeps from writing.
+struct AsNobody {
+  const bool root = geteuid() == 0;
+  AsNobody() { EXPECT_TRUE(!root || seteuid(65534) == 0); }
+  ~AsNobody() { EXPECT_TRUE(!root || seteuid(0) == 0); }
+};
+
+TEST(Archive, IsReadWhereNothingMayBeWritten) {
+  base::TemporaryFolder folder("archive");
+  const auto place = folder.path() / "a ? 100 % # folder";
+  std::filesystem::create_directory(place);
+  const auto file = place / "archive.db";
+  int64_t id = 0;
+  {
+    auto archive = must_open(file);
+    archive::Run run;
+    ASSERT_TRUE(archive->add_run(run).empty());
+    auto attempt = sample(run.id, "one");
+    id = *archive->add(attempt);
+  }
+  const auto mode = [](const std::filesystem::path& path, unsigned bits) {
+    std::filesystem::permissions(path, static_cast<std::filesystem::perms>(bits));
+  };
+  mode(folder.path(), 0755);
+  mode(file, 0444);
+  mode(place, 0555);
+  {
+    AsNobody nobody;
+    EXPECT_FALSE(Archive::open(file).ok()) << "to write";
+    auto archive = Archive::open_to_read(file);
+    ASSERT_TRUE(archive.ok()) << archive.findings().front().message;
+    EXPECT_EQ((*archive)->attempt(id)->candidate.name, "one");
+    record::Attempt another = sample("none", "two");
+    EXPECT_EQ((*archive)->add(another).findings().front().code, "ARC0003");
+    EXPECT_EQ(Archive::open_to_read(place / "none.db").findings().front().code, "ARC0001");
+  }
+  mode(place, 0755);
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(place), {}), 1) << "nothing is left beside it";
+}
+
 TEST(Archive, KeepsWhatAModelWasAskedAndSaid) {
   base::TemporaryFolder folder("archive");
   auto archive = must_open(folder.path() / "archive.db");

@@ -24,7 +24,8 @@ base::Finding not_read(const std::exception& error);        // ARC0004
 
 struct Archive::Impl {
   SQLite::Database db;
-  explicit Impl(const std::string& file);
+  explicit Impl(const std::string& file);  // to write, made where it is not there
+  Impl(const std::string& file, int flags);
 
   void migrate();
   // A commit always survives a kill. It survives a power cut too where it waits for the disk; `soon`: it waits only if none has for

@@ -19,7 +19,7 @@ base::Result<std::unique_ptr<archive::Archive>> open_existing_archive(const std:
   if (!std::filesystem::exists(path, ignored))
     return base::error("ARC0006", fmt::format("there is no archive {}", path.string()),
                        "'ptxlab optimize' makes one; --archive FILE names another");
-  return archive::Archive::open(path);
+  return archive::Archive::open_to_read(path);
 }
 
 base::Result<record::Attempt> attempt_named(archive::Archive& archive, const std::string& word) {

@@ -1,7 +1,5 @@
 // ptxlab compare RUN RUN: two runs, or two arms of one, task by task: what differs, how sure that is, and what cannot be said.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -40,11 +38,6 @@ base::Result<size_t> arm_of(const report::RunData& run, const std::string& name)
                                   : fmt::format("run {} has no arm '{}'", run.id, name),
                      near.empty() || name.empty() ? "--arm NAME, once for both or once for each; there are: " + list
                                                   : fmt::format("did you mean '{}'?", near));
-}
-
-size_t terminal_width() {
-  winsize size{};
-  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // The arms to compare: those that are named, else all that both have.

@@ -1,7 +1,6 @@
 // ptxlab optimize FILE.cu|FILE.ptx: proposers hand in candidates for the user's kernel, each is judged and archived, the
 // best that was found right is written beside the kernel, and the kernel itself stays the answer.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -140,11 +139,6 @@ int offer_drafts(const fs::path& kernel, const fs::path& task_file) {
   return refuse("CLI0052", fmt::format("{} has no task: {} is not there", kernel.string(), task_file.string()),
                 fmt::format("drafts of it and of {} are printed on stdout: check every line, then save them{}{}",
                             plan_file.string(), open.empty() ? "" : "; to be settled:", open));
-}
-
-size_t terminal_width() {
-  winsize size{};
-  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
 // One line on a terminal, rewritten; nothing elsewhere.

@@ -1,5 +1,6 @@
 #include "cli/output.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,13 +16,18 @@ namespace {
 
 // NO_COLOR: https://no-color.org, a word that many programs honour.
 bool colour_on(int fd) {
-  const char* no = getenv("NO_COLOR");
-  return isatty(fd) && !(no && *no);
+  const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+  return isatty(fd) && !(no && *no) && !(terminal && std::string_view(terminal) == "dumb");
 }
 
 }  // namespace
 
 bool colour_on_stdout() { return colour_on(STDOUT_FILENO); }
+
+size_t terminal_width() {
+  winsize size{};
+  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 void print(std::string_view text) {
   if (fwrite(text.data(), 1, text.size(), stdout) != text.size() || fflush(stdout) != 0) {

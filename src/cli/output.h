@@ -1,6 +1,7 @@
 // How commands speak: results on stdout, trouble with the command line itself on stderr, and the exit codes that
 // scripts rely on.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -23,8 +24,11 @@ void print_json(const nlohmann::json& value);
 // or empty.
 void print_findings(const base::Findings& findings, std::string_view source);
 
-// Colours are for terminals only, and NO_COLOR turns them off.
+// Colours are for terminals only; NO_COLOR turns them off, and so does a terminal that calls itself dumb.
 bool colour_on_stdout();
+
+// Columns of the terminal; 0: stdout is none, so that nothing is cut.
+size_t terminal_width();
 
 // Wrong use, explained on stderr; returns kExitWrongUse.
 int refuse(std::string_view code, std::string_view message, std::string_view hint);

@@ -1,7 +1,5 @@
 // ptxlab report [RUN]: a run's tables in the terminal, its figures as JSON, and the whole of it as one HTML page.
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -27,14 +25,9 @@ constexpr std::string_view kExample =
     "ptxlab report last --json";
 
 struct Wanted {
-  std::string run = "last", attempt, html, archive, ceilings;
+  std::string run, attempt, html, archive, ceilings;
   bool json = false;
 };
-
-size_t terminal_width() {
-  winsize size{};
-  return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
 
 // Everything that the three ways of telling share.
 struct Told {
@@ -43,6 +36,16 @@ struct Told {
 };
 
 int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
+  // The page first: it is there even where nobody reads all that is printed.
+  std::string wrote;
+  if (!wanted.html.empty()) {
+    auto written = write_page(archive, told.run, wanted.html, wanted.ceilings);
+    if (!written) {
+      const bool asked = written.findings().front().code == "CLI0101" || written.findings().front().code == "FILE0001";
+      return refuse(written.findings(), asked ? kExitWrongUse : kExitInfrastructure);
+    }
+    wrote = written->text(wanted.html) + "\n";
+  }
   if (wanted.json) {
     print_json(told.attempt ? record::to_json(*told.attempt) : report::to_json(told.run, report::compute(told.run)));
   } else if (wanted.html.empty() && told.attempt) {
@@ -54,14 +57,9 @@ int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
                                                .color = colour_on_stdout()}));
   } else if (wanted.html.empty()) {
     print(report::run_text(told.run, report::compute(told.run), terminal_width()));
+  } else {
+    print(wrote);
   }
-  if (wanted.html.empty()) return kExitDone;
-  auto written = write_page(archive, told.run, wanted.html, wanted.ceilings);
-  if (!written) {
-    const bool asked = written.findings().front().code == "CLI0101" || written.findings().front().code == "FILE0001";
-    return refuse(written.findings(), asked ? kExitWrongUse : kExitInfrastructure);
-  }
-  if (!wanted.json) print(written->text(wanted.html) + "\n");
   return kExitDone;
 }
 
@@ -80,6 +78,10 @@ int report(Words words) {
                 "what 'ptxlab doctor --gpu --json' printed: ceilings that were measured, for the roofline");
   options.flag("--json", wanted.json, "Print one JSON object (ptxlab.bench/1; of an attempt ptxlab.attempt/1)");
   if (auto code = options.parse(words)) return *code;
+  if (!wanted.attempt.empty() && !wanted.run.empty())
+    return refuse("CLI0102", "a run and an attempt", "--attempt N alone: its number names it in the whole archive");
+  if (!wanted.ceilings.empty() && wanted.html.empty())
+    return refuse("CLI0103", "--ceilings without --html", "ceilings are drawn in the page alone: add --html FILE");
   auto archive = open_existing_archive(wanted.archive);
   if (!archive) return refuse_archive(archive.findings());
   Told told;
@@ -89,7 +91,7 @@ int report(Words words) {
     told.run = report::run_of({&*attempt, 1}, PTXLAB_VERSION);
     told.attempt = std::move(*attempt);
   } else {
-    auto run = report::read_run(**archive, wanted.run);
+    auto run = report::read_run(**archive, wanted.run.empty() ? "last" : wanted.run);
     if (!run) return refuse_archive(run.findings());
     told.run = std::move(*run);
   }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/visible.h"
 #include "report/table.h"
 
 namespace ptxlab::report {
@@ -32,8 +33,8 @@ std::string figure_text(const Figure& figure) {
 }  // namespace
 
 std::string compare_text(const Comparison& comparison, size_t width) {
-  std::string out = fmt::format("first:  {} of run {}\nsecond: {} of run {}\n\n", comparison.arm_a, comparison.run_a,
-                                comparison.arm_b, comparison.run_b);
+  std::string out = fmt::format("first:  {} of run {}\nsecond: {} of run {}\n\n", base::visible(comparison.arm_a),
+                                comparison.run_a, base::visible(comparison.arm_b), comparison.run_b);
   std::vector<std::vector<std::string>> tasks;
   for (const auto& task : comparison.tasks)
     tasks.push_back({task.task, fmt::format("{:.3f}", task.right_a), fmt::format("{:.3f}", task.right_b),
@@ -60,15 +61,15 @@ std::string compare_text(const Comparison& comparison, size_t width) {
                 {"tasks", true},
                 {"what may be said"}},
                rows, width);
-  for (const auto& left : comparison.left_out) out += "left out: " + left + "\n";
-  for (const auto& note : comparison.notes) out += "note: " + note + "\n";
+  for (const auto& left : comparison.left_out) out += "left out: " + base::visible(left) + "\n";
+  for (const auto& note : comparison.notes) out += "note: " + base::visible(note) + "\n";
   return out;
 }
 
 std::string retained_text(const RunData& then, const std::vector<Retained>& retained) {
   std::string out = fmt::format("of run {}:\n", then.id);
   for (const auto& one : retained) {
-    const auto& name = then.arms[one.arm].name;
+    const std::string name = base::visible(then.arms[one.arm].name);
     if (one.right.tasks == 0) {
       out += fmt::format("  {}: nothing was right\n", name);
       continue;

@@ -10,10 +10,13 @@
 #include "base/base64.h"
 #include "base/finding_json.h"
 #include "base/hash.h"
+#include "base/visible.h"
+#include "report/compare_text.h"
 #include "report/deflate.h"
 #include "report/page_block.h"
 #include "report/page_file.h"
 #include "report/page_summary.h"
+#include "report/run_text.h"
 
 namespace ptxlab::report {
 namespace {
@@ -24,7 +27,8 @@ std::string escaped(std::string_view text) {
   std::string out;
   for (char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '&' || c == '<' || c == '>' || c == '"' || byte < 0x20) {
+    // Braces too: no text can write a mark of the shell.
+    if (c == '&' || c == '<' || c == '>' || c == '"' || c == '{' || (byte < 0x20 && c != '\n')) {
       out += fmt::format("&#{};", byte < 0x20 ? 0xfffd : byte);
     } else {
       out += c;
@@ -32,6 +36,8 @@ std::string escaped(std::string_view text) {
   }
   return out;
 }
+
+std::string title_of(const std::string& name) { return escaped(base::visible(name) + " · ptxlab report"); }
 
 // "sha256-..." of a content security policy.
 std::string policy_hash(std::string_view content) {
@@ -100,10 +106,10 @@ class Page {
       if (std::any_of(points_.begin(), points_.end(), [&](const auto& point) { return point.device == one.device; }))
         ceilings.push_back(one);
     const auto summary = page_summary({input_, rows_, places_, points_, ceilings});
-    // Last first: the run's own words are in the title alone, where a mark could be written too.
     shell.put("{{details}}", details_);
     shell.put("{{summary}}", data_block("summary", base::print_json(summary, -1)));
-    shell.put("{{title}}", escaped(fmt::format("{} · ptxlab report", run_.name.empty() ? run_.id : run_.name)));
+    shell.put("{{plain}}", escaped(run_text(run_, input_.metrics, 0)));
+    shell.put("{{title}}", title_of(run_.name.empty() ? run_.id : run_.name));
     return std::move(shell).take();
   }
 
@@ -199,7 +205,10 @@ std::string make_compare_page(std::span<const Comparison> comparisons, const std
   Shell shell;
   shell.put("{{details}}", "");
   shell.put("{{summary}}", data_block("summary", base::print_json(summary, -1)));
-  shell.put("{{title}}", "Comparison · ptxlab report");
+  std::string plain;
+  for (const auto& one : comparisons) plain += compare_text(one, 0) + "\n";
+  shell.put("{{plain}}", escaped(plain));
+  shell.put("{{title}}", title_of("Comparison"));
   return std::move(shell).take();
 }
 

@@ -63,13 +63,20 @@ std::string cost_cell(const CostMetrics& cost) {
   if (!cost.usd) return "price unknown";
   if (!cost.usd_a_success) return money(cost.usd) + ", no success";
   const auto& interval = cost.usd_a_success->interval;
-  return fmt::format("{} ({} to {})", money(interval.center), money(interval.low), money(interval.high));
+  const std::string high = std::isfinite(interval.high) ? money(interval.high) : "inf";
+  return fmt::format("{} ({} to {})", money(interval.center), money(interval.low), high);
 }
 
 // "3 x 4"; where tasks have different numbers of samples, how many there are in all.
 std::string samples_cell(const ArmMetrics& arm) {
   if (arm.tasks == 0 || arm.samples % arm.tasks != 0) return fmt::format("{}, {} in all", arm.tasks, arm.samples);
   return fmt::format("{} x {}", arm.tasks, arm.samples / arm.tasks);
+}
+
+// Above a column of its counts; on a terminal shorter than a long name is.
+std::string arm_title(const Arm& arm, size_t width) {
+  const std::string name = base::visible(arm.name);
+  return width > 0 ? shortened(name, 20) : name;
 }
 
 std::string heading(const RunData& run, const RunMetrics& metrics) {
@@ -79,7 +86,7 @@ std::string heading(const RunData& run, const RunMetrics& metrics) {
                      run.tasks.size() == 1 ? "" : "s");
   if (run.bench)
     out += fmt::format(", k = {} samples a task, {} turn{} a sample", run.k, run.turns, run.turns == 1 ? "" : "s");
-  out += fmt::format("; target {}; {}\n", base::visible(run.target),
+  out += fmt::format("\ntarget {}; {}\n", base::visible(run.target),
                      run.device.empty() ? "no GPU: nothing was measured" : "on " + base::visible(run.device));
   for (const auto& note : metrics.notes) out += fmt::format("note: {}\n", base::visible(note));
   return out;
@@ -99,7 +106,7 @@ std::string leaderboard(const RunData& run, const RunMetrics& metrics, size_t wi
     columns.push_back({fmt::format("fast_1@{} {}", k, name_of(source)), true});
     columns.push_back({fmt::format("best of {} {}", k, name_of(source)), true});
   }
-  columns.push_back({"cost a success"});
+  columns.push_back({"cost a success", true});
   std::vector<const ArmMetrics*> order;
   for (const auto& arm : metrics.arms) order.push_back(&arm);
   std::stable_sort(order.begin(), order.end(), [](const ArmMetrics* a, const ArmMetrics* b) {
@@ -123,7 +130,7 @@ std::string leaderboard(const RunData& run, const RunMetrics& metrics, size_t wi
     rows.push_back(std::move(row));
   }
   return table(columns, rows, width) +
-         fmt::format("(in parentheses: {:.0f} % intervals; best: geometric mean over tasks, 1 where none is right)\n",
+         fmt::format("(in parentheses: {:.0f} % intervals;\n best: geometric mean over tasks, 1 where none is right)\n",
                      100 * (1 - metrics.options.alpha));
 }
 
@@ -147,18 +154,18 @@ std::string failures(const RunData& run, const RunMetrics& metrics, size_t width
     order.emplace_back(sum, kind);
   }
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  std::vector<Column> columns = {{"stage"}, {"turns", true}};
-  for (const auto& arm : metrics.arms) columns.push_back({base::visible(run.arms[arm.arm].name), true});
-  columns.insert(columns.end(), {{"commonest code"}, {"what came of it"}});
+  std::vector<Column> columns = {{"what came of it"}, {"stage"}, {"turns", true}};
+  for (const auto& arm : metrics.arms) columns.push_back({arm_title(run.arms[arm.arm], width), true});
+  columns.push_back({"commonest code"});
   std::vector<std::vector<std::string>> rows;
   for (const auto& [sum, kind] : order) {
-    std::vector<std::string> row = {std::string(info_of(kind).stage), fmt::format("{}", sum)};
+    std::vector<std::string> row = {std::string(info_of(kind).words), std::string(info_of(kind).stage),
+                                    fmt::format("{}", sum)};
     for (size_t n : counts[kind]) row.push_back(n ? fmt::format("{}", n) : "-");
     const auto& of_kind = codes[kind];
     auto most = std::max_element(of_kind.begin(), of_kind.end(),
                                  [](const auto& a, const auto& b) { return a.second < b.second; });
     row.push_back(most == of_kind.end() || most->first.empty() ? "-" : most->first);
-    row.emplace_back(info_of(kind).words);
     rows.push_back(std::move(row));
   }
   return table(columns, rows, width);
@@ -167,8 +174,13 @@ std::string failures(const RunData& run, const RunMetrics& metrics, size_t width
 // By task: right of samples for each arm, and the best there is.
 std::string tasks(const RunData& run, size_t width) {
   std::vector<Column> columns = {{"task"}};
-  for (const auto& arm : run.arms) columns.push_back({base::visible(arm.name), true});
-  columns.insert(columns.end(), {{"best measured", true}, {"best estimated", true}});
+  for (const auto& arm : run.arms) columns.push_back({arm_title(arm, width), true});
+  bool has_measured = false, has_estimated = false;
+  for (const auto& sample : run.samples)
+    for (const auto& turn : sample.turns)
+      has_measured |= turn.measured.has_value(), has_estimated |= turn.estimated.has_value();
+  if (has_measured) columns.push_back({"best measured", true});
+  if (has_estimated) columns.push_back({"best estimated", true});
   std::vector<std::vector<std::string>> rows;
   for (size_t t = 0; t < run.tasks.size(); ++t) {
     std::vector<std::string> row = {run.tasks[t].name};
@@ -186,8 +198,8 @@ std::string tasks(const RunData& run, size_t width) {
       }
       row.push_back(all ? fmt::format("{}/{}", right, all) : "-");
     }
-    row.push_back(speed_cell(measured));
-    row.push_back(speed_cell(estimated));
+    if (has_measured) row.push_back(speed_cell(measured));
+    if (has_estimated) row.push_back(speed_cell(estimated));
     rows.push_back(std::move(row));
   }
   return table(columns, rows, width);

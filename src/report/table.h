@@ -1,5 +1,5 @@
-// A table for the terminal: columns as wide as their cells, numbers to the right, the last column cut at the terminal's
-// width.
+// A table for the terminal: columns as wide as their cells, numbers to the right. Where the terminal is narrower, a last column of
+// sentences is cut; then columns go below one another, each time with the first beside them.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,8 +11,12 @@ struct Column {
   bool right = false;  // numbers
 };
 
-// Cells may hold anything: what acts on a terminal is made visible (base/visible.h). One line a row, two spaces between columns, a rule below the titles. `width` 0: nothing is cut.
+// Cells may hold anything: what acts on a terminal is made visible (base/visible.h). One line a row, two spaces between columns, a
+// rule below the titles. `width` 0: nothing is cut.
 std::string table(const std::vector<Column>& columns, const std::vector<std::vector<std::string>>& rows,
                   size_t width = 0);
+
+// At most `width` characters, the last of them "..." where it is longer.
+std::string shortened(const std::string& text, size_t width);
 
 }  // namespace ptxlab::report

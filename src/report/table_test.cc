@@ -20,6 +20,30 @@ TEST(Table, CutsTheLastColumnAtTheWidth) {
     EXPECT_LE(end - from, 40u);
 }
 
+TEST(Table, PutsColumnsBelowOneAnotherWhereTheTerminalIsNarrow) {
+  const std::vector<Column> columns = {{"arm"}, {"right", true}, {"fast", true}, {"why"}};
+  const std::vector<std::vector<std::string>> rows = {{"rules", "100 % (90 to 100)", "44 % (17 to 75)", "because"}};
+  EXPECT_EQ(table(columns, rows, 30),
+            "arm                right\n"
+            "-----  -----------------\n"
+            "rules  100 % (90 to 100)\n"
+            "\n"
+            "arm               fast\n"
+            "-----  ---------------\n"
+            "rules  44 % (17 to 75)\n"
+            "\n"
+            "arm    why\n"
+            "-----  -------\n"
+            "rules  because\n");
+  EXPECT_EQ(table(columns, rows, 80).find("\n\n"), std::string::npos) << "there is room";
+  // Figures are never cut, whatever the width; a name is, where it would take most of it.
+  const std::string narrow = table(columns, {{std::string(60, 'n'), "100 % (90 to 100)", "1", "x"}}, 40);
+  EXPECT_NE(narrow.find("nnn..."), std::string::npos);
+  EXPECT_NE(narrow.find("100 % (90 to 100)"), std::string::npos);
+  for (size_t width = 1; width < 120; ++width)
+    EXPECT_NE(table(columns, rows, width).find("44 % (17 to 75)"), std::string::npos) << width;
+}
+
 TEST(Table, CountsCharactersNotBytes) {
   EXPECT_EQ(table({{"a"}, {"b", true}}, {{"\xc3\xa9", "1"}}),
             "a  b\n"

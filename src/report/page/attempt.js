@@ -1,16 +1,20 @@
 // One attempt, whole: what was asked, what came, what each gate said, where, and what it cost.
 "use strict";
 
+function firstError(gate) { return (gate.findings.find((one) => one.severity === "error") || {message: ""}).message; }
+
 function gateStrip(verdict) {
   const shown = {passed: "tone-good", failed: "tone-bad", skipped: "tone-none", not_run: "tone-none"};
   return h("ol", {class: "gates", "aria-label": "Gates"},
     verdict.gates.map((gate) => h("li", {},
                         h("div", {class: "name"}, h("span", {class: shown[gate.status]}, sign(gate.status)),
                           h("span", {}, gate.name), h("span", {class: "unseen"}, gate.status),
-                          gate.milliseconds ? h("span", {class: "ms"}, nanoseconds(gate.milliseconds * 1e6)) : null),
+                          gate.milliseconds && gate.status !== "skipped"
+                            ? h("span", {class: "ms"}, nanoseconds(gate.milliseconds * 1e6))
+                            : null),
                         h("div", {class: "why"},
                           gate.status === "passed"      ? gate.reason || "passed"
-                            : gate.status === "failed"  ? gate.reason || "failed"
+                            : gate.status === "failed"  ? gate.reason || firstError(gate) || "failed"
                             : gate.status === "skipped" ? "skipped: " + gate.reason
                                                         : "not run"))));
 }
@@ -70,7 +74,8 @@ function ptxSection(detail, keep) {
     profile: profileMap(detail.profile),
     baseline: profileMap(detail.baseline_profile),
     never: new Set(detail.verdict.unexecuted_lines),
-    mode: detail.base_ptx < 0 ? "candidate" : "diff"
+    mode: detail.base_ptx < 0 ? "candidate" : "diff",
+    addresses: true
   });
   keep.code = view;
   const modes = detail.base_ptx < 0 ? [["candidate", "candidate"]]
@@ -82,6 +87,12 @@ function ptxSection(detail, keep) {
     view.show(mode);
     buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(modes[i][0] === mode)));
   }
+  // Where the line is not in what is shown, it is in the whole text.
+  keep.toLine = (line) => {
+    if (view.mode !== "baseline" && view.toLine(line)) return;
+    choose("candidate");
+    view.toLine(line);
+  };
   keep.nextMode = () => choose(modes[(modes.findIndex(([mode]) => mode === view.mode) + 1) % modes.length][0]);
   const what = detail.profile
     ? `Counted on the CPU engine: ${
@@ -93,7 +104,8 @@ function ptxSection(detail, keep) {
     h("div", {class: "codebar"}, h("div", {class: "seg", role: "group", "aria-label": "What is shown"}, buttons),
       detail.verdict.unexecuted_lines.length
         ? h("span", {}, `${plural(detail.verdict.unexecuted_lines.length, "line")} that no case ran: grey`)
-        : null),
+        : null,
+      copyButton(() => view.whole())),
     view.element);
 }
 
@@ -122,7 +134,7 @@ function findingsSection(detail, keep) {
   const order = {error: 0, warning: 1, note: 2};
   const gates = detail.verdict.gates.filter((gate) => gate.findings.length);
   if (!gates.length) return null;
-  const to = {toPlace: (line) => keep.code && keep.code.toLine(line)};
+  const to = {toPlace: (line) => keep.toLine && keep.toLine(line)};
   return section("findings", "Findings", "Those with a place in the PTX stand there too.",
     h("div", {class: "stack"}, gates.map((gate) => {
       const sorted = [...gate.findings].sort((a, b) => order[a.severity] - order[b.severity]);
@@ -136,12 +148,11 @@ function findingsSection(detail, keep) {
 function casesSection(verdict) {
   if (!verdict.cases.length) return null;
   const wrong = verdict.cases.filter((one) => !one.right);
-  const table = (list) => h("div", {class: "scroller"},
-    plainTable(["case", "", "what came of it"],
-      list.map((one) => [h("code", {}, one.label),
-                 h("span", {class: one.right ? "tone-good" : "tone-bad"}, sign(one.right ? "passed" : "failed"),
-                   h("span", {class: "unseen"}, one.right ? "right" : "wrong")),
-                 one.summary || (one.right ? "right" : "")])));
+  const table = (list) => plainTable("Cases", ["case", "", "what came of it"],
+    list.map((one) => [h("code", {}, one.label),
+               h("span", {class: one.right ? "tone-good" : "tone-bad"}, sign(one.right ? "passed" : "failed"),
+                 h("span", {class: "unseen"}, one.right ? "right" : "wrong")),
+               one.summary || (one.right ? "right" : "")]));
   return section("cases", "Cases", verdict.oracle ? "What is right was said by " + verdict.oracle + "." : "",
     wrong.length ? table(wrong) : null,
     h("details", {},
@@ -154,29 +165,27 @@ function resourcesSection(detail) {
   if (!verdict.resources.length) return null;
   const row = (who, one) => [who, h("code", {}, one.entry), count(one.registers), bytes(one.shared), bytes(one.stack),
     bytes(one.spill_stores) + " / " + bytes(one.spill_loads), count(one.barriers), bytes(one.code_bytes)];
-  const parts = [h("div", {class: "scroller"},
-    plainTable(["", "entry", "registers", "shared", "stack", "spilled, stores / loads", "barriers", "code"],
-      [
-        ...verdict.resources.map((one) => row("candidate", one)),
-        ...(brief ? brief.baseline_resources.map((one) => row("baseline", one)) : [])
-      ],
-      ["", "", "n", "n", "n", "n", "n", "n"]))];
+  const parts = [plainTable("Resources",
+    ["of", "entry", "registers", "shared", "stack", "spilled, stores / loads", "barriers", "code"],
+    [
+      ...verdict.resources.map((one) => row("candidate", one)),
+      ...(brief ? brief.baseline_resources.map((one) => row("baseline", one)) : [])
+    ],
+    ["", "", "n", "n", "n", "n", "n", "n"])];
   if (verdict.sass && verdict.sass.length) {
     const names = [...new Set(verdict.sass.flatMap((one) => Object.keys(one.mix)))];
     parts.push(h("details", {}, h("summary", {}, "Machine code by class"),
-      h("div", {class: "scroller"},
-        plainTable(["entry", "instructions", "in loops", ...names],
-          verdict.sass.map((one) => [h("code", {}, one.entry), count(one.instructions), count(one.in_loops),
-                             ...names.map((name) => count(one.mix[name] || 0))]),
-          ["", "n", "n", ...names.map(() => "n")]))));
+      plainTable("Machine code by class", ["entry", "instructions", "in loops", ...names],
+        verdict.sass.map((one) => [h("code", {}, one.entry), count(one.instructions), count(one.in_loops),
+                           ...names.map((name) => count(one.mix[name] || 0))]),
+        ["", "n", "n", ...names.map(() => "n")])));
   }
   if (verdict.counters)
     parts.push(h("h3", {}, `Hardware counters at ${verdict.counters.size}`),
-      h("div", {class: "scroller"},
-        plainTable(["counter", "candidate", "baseline", ""],
-          verdict.counters.list.map((one) => [one.name, digits(one.candidate, 4),
-                                      one.baseline === null ? "–" : digits(one.baseline, 4), one.unit]),
-          ["", "n", "n", ""])));
+      plainTable("Hardware counters", ["counter", "candidate", "baseline", "unit"],
+        verdict.counters.list.map((one) => [one.name, digits(one.candidate, 4),
+                                    one.baseline === null ? "–" : digits(one.baseline, 4), one.unit]),
+        ["", "n", "n", ""]));
   return section("resources", "Resources", "By ptxas, for the judged target.", h("div", {class: "stack"}, parts));
 }
 
@@ -184,7 +193,7 @@ function textSection(id, title, note, lines) {
   if (!lines || !lines.length || (lines.length === 1 && !lines[0])) return null;
   const text = lines.join("\n");
   const most = 200000;
-  return section(id, title, note,
+  return section(id, title, note, h("div", {class: "codebar"}, copyButton(() => text)),
     h("div", {class: "prose", tabindex: 0, role: "region", "aria-label": title}, text.slice(0, most)),
     text.length > most ? h("p", {}, `… and ${count(text.length - most)} more characters, in the archive`) : null);
 }
@@ -201,10 +210,9 @@ function briefSection(detail) {
   ];
   const source = detail.lines(detail.source);
   return section("brief", "Brief", "What the proposer was told, beside the baseline's PTX and plan above.",
-    h("div", {class: "stack"}, h("div", {class: "scroller"}, plainTable(["", ""], facts)),
-      brief.earlier.length ? h("div", {class: "scroller"},
-                               plainTable(["earlier", "outcome", "reason"],
-                                 brief.earlier.map((one) => [one.name, outcomeBadge(one.outcome), one.reason])))
+    h("div", {class: "stack"}, plainTable("Brief", ["", ""], facts),
+      brief.earlier.length ? plainTable("Earlier attempts", ["earlier", "outcome", "reason"],
+                               brief.earlier.map((one) => [one.name, outcomeBadge(one.outcome), one.reason]))
                            : null,
       source && source.join("").trim()
         ? h("details", {}, h("summary", {}, "CUDA source"),
@@ -215,12 +223,11 @@ function briefSection(detail) {
 function claimsSection(detail) {
   if (!detail.claims || !detail.claims.length) return null;
   return section("claims", "Comments and code", "What the comments claim, held against the code.",
-    h("div", {class: "scroller"},
-      plainTable(["claim", "", "comment"],
-        detail.claims.map((claim) => [claim.what,
-                            h("span", {class: claim.holds ? "tone-good" : "tone-bad"},
-                              sign(claim.holds ? "passed" : "failed"), claim.holds ? " holds" : " does not hold"),
-                            h("code", {}, claim.line)]))));
+    plainTable("Comments and code", ["claim", "", "comment"],
+      detail.claims.map((claim) => [claim.what,
+                          h("span", {class: "oneline " + (claim.holds ? "tone-good" : "tone-bad")},
+                            sign(claim.holds ? "passed" : "failed"), claim.holds ? " holds" : " does not hold"),
+                          h("code", {}, claim.line)])));
 }
 
 async function attemptView(run, key) {
@@ -228,7 +235,7 @@ async function attemptView(run, key) {
   if (row === undefined) return [missing("There is no such attempt in this page.")];
   const detail = await run.detail(row);
   const [task, arm] = [run.tasks[run.rows.task[row]], run.rows.arm[row]];
-  const keep = {code: null, nextMode: null};
+  const keep = {code: null, nextMode: null, toLine: null};
   const verdict = detail.verdict;
   const head = h("div", {class: "head"},
     h("h1", {tabindex: -1}, run.text("name", row) || (verdict ? "Attempt " + run.key(row) : "No candidate")),
@@ -250,7 +257,7 @@ async function attemptView(run, key) {
     ];
   const sections = [
     findingsSection(detail, keep), detail.ptx >= 0 && detail.ids(detail.ptx).length ? ptxSection(detail, keep) : null,
-    detail.plan >= 0 || detail.base_plan >= 0 ? planSection(detail) : null,
+    detail.plan >= 0 || (detail.base_plan >= 0 && detail.ptx >= 0) ? planSection(detail) : null,
     verdict.timing ? section("timing", "Timing", "", timingSection(verdict.timing)) : null,
     verdict.estimate ? section("estimate", "Estimate", "", estimateSection(verdict)) : null, casesSection(verdict),
     resourcesSection(detail), claimsSection(detail),

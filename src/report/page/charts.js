@@ -46,7 +46,8 @@ function fastCurve(run, source, arms) {
         })
       ];
     },
-    plainTable(["arm", ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => "p = " + p)],
+    plainTable(`Share of tasks at least p times as fast, ${source}`,
+      ["arm", ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => "p = " + p)],
       arms.map(
         (arm, i) => [run.arms[arm].name,
           ...[1, 1.1, 1.25, 1.5, 2, 3].map(
@@ -62,7 +63,7 @@ function speedStrips(run, source, arms) {
   return figure(`Best speed-up of each task, ${source}`,
     (width) => {
       const [left, right, top] = [Math.min(150, width * 0.24), width - 14, 8];
-      const height = 58;
+      const height = Math.max(58, 176 / arms.length);
       const bottom = top + arms.length * height;
       const x = logarithmic(range[0], range[1], left, right);
       return [
@@ -95,13 +96,15 @@ function speedStrips(run, source, arms) {
         })
       ];
     },
-    plainTable(["arm", "right", "least", "quarter", "median", "three quarters", "most"], arms.map((arm, i) => {
-      const sorted = best[i].map((one) => one.value).sort((a, b) => a - b);
-      const at = (p) => (sorted.length ? times(sorted[Math.round(p * (sorted.length - 1))]) : "–");
-      return [run.arms[arm].name, plural(sorted.length, "task"), at(0), at(0.25), at(0.5), at(0.75), at(1)];
-    }),
+    plainTable(`Best speed-ups, ${source}`, ["arm", "right", "least", "quarter", "median", "three quarters", "most"],
+      arms.map((arm, i) => {
+        const sorted = best[i].map((one) => one.value).sort((a, b) => a - b);
+        const at = (p) => (sorted.length ? times(sorted[Math.round(p * (sorted.length - 1))]) : "–");
+        return [run.arms[arm].name, plural(sorted.length, "task"), at(0), at(0.25), at(0.5), at(0.75), at(1)];
+      }),
       ["", "n", "n", "n", "n", "n", "n"]));
 }
+const intervalWord = (run) => `${Math.round((1 - run.metrics.alpha) * 100)} % interval`;
 function ellipsis(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
 // Points moved up or down until they no longer lie on each other.
 function swarm(points, radius, most) {
@@ -148,7 +151,7 @@ function shareLines(run, label, xTitle, lines) {
         })
       ];
     },
-    plainTable(["arm", xTitle, "share", "95 % interval", "tasks", "samples"],
+    plainTable(label, ["arm", xTitle, "share", intervalWord(run), "tasks", "samples"],
       lines.flatMap(
         ({arm, points}) => points.map((point) => [run.arms[arm].name, count(point.at), share(point.value),
                                         shareSpan(point.low, point.high), count(point.tasks), count(point.samples)])),

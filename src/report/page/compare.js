@@ -9,27 +9,74 @@ function compareView(all, index) {
   const name = (side) => (one.a.arm === one.b.arm ? `${side.arm} of ${side.run}` : side.arm);
   const [first, second] = [name(one.a), name(one.b)];
   const tile = (words, n) => h("dl", {class: "tile"}, h("dt", {}, words), h("dd", {}, count(n)));
+  const said = [...one.notes, ...one.left_out.map((text) => "left out: " + text)];
+  return [
+    h("div", {class: "head"}, h("h1", {tabindex: -1}, second, " against ", first),
+      h("ul", {class: "facts"}, h("li", {}, "first ", h("b", {}, one.a.arm), " of run ", h("code", {}, one.a.run)),
+        h("li", {}, "second ", h("b", {}, one.b.arm), " of run ", h("code", {}, one.b.run)),
+        h("li", {}, h("b", {}, count(one.tasks.length)), one.tasks.length === 1 ? " task" : " tasks",
+          " that both have"),
+        h("li", {}, one.speeds ? ["speed ", sourceTag(one.speeds)] : "no speeds of one kind in both"))),
+    h("div", {class: "tiles"}, tile("tasks solved by both", one.solved.both),
+      tile("by the first alone", one.solved.only_a), tile("by the second alone", one.solved.only_b),
+      tile("by neither", one.solved.neither)),
+    h("div", {class: "grid"}, paired([differencesCard(one, said), ...againstCards(one, first, second), pairTasks(one)]))
+  ];
+}
+
+const DIFFERENCE_HEADS =
+  ["figure", "first", "second", "difference", "interval", "McNemar's p", "tasks", "what may be said"];
+
+function differencesCard(one, said) {
   const shares = one.differences.filter((row) => row.difference !== undefined);
   const ratios = one.differences.filter((row) => row.ratio !== undefined);
+  const note =
+    "The second less the first, with 95 % intervals by bootstrap over tasks. An interval that holds “no difference” is grey: this run does not resolve it, and a larger one might.";
+  const forests = [
+    shares.length ? forest("Differences of shares", shares.map((row) => ({...row, value: row.difference})), false)
+                  : null,
+    ratios.length
+      ? forest("Ratios of speed-ups, " + one.speeds, ratios.map((row) => ({...row, value: row.ratio})), true)
+      : null
+  ];
+  return card("What differs", note, "long", forests,
+    plainTable("What differs", DIFFERENCE_HEADS, one.differences.map((row) => differenceRow(row)),
+      ["", "n", "n", "n", "n", "n", "n", ""]),
+    said.length ? h("div", {class: "bounds", role: "note"}, h("ul", {}, said.map((text) => h("li", {}, marked(text)))))
+                : null);
+}
+
+function againstCards(one, first, second) {
+  const right = one.tasks.map((task) => ({task: task.task, a: task.right_a, b: task.right_b}));
+  const best = one.tasks.filter((task) => task.best_a && task.best_b)
+                 .map((task) => ({task: task.task, a: task.best_a, b: task.best_b}));
+  const speeds =
+    [sourceTag(one.speeds), " Best of the samples, 1× where none was right. Above the line the second is faster."];
   return [
-    h("div", { class: "head" }, h("h1", { tabindex: -1 }, second, " against ", first), h("ul", { class: "facts" }, h("li", {}, "first ", h("b", {}, one.a.arm), " of run ", h("code", {}, one.a.run)), h("li", {}, "second ", h("b", {}, one.b.arm), " of run ", h("code", {}, one.b.run)),
-      h("li", {}, h("b", {}, count(one.tasks.length)), " tasks that both have"), h("li", {}, one.speeds ? ["speed ", sourceTag(one.speeds)] : "no speeds of one kind in both"))),
-    one.notes.length || one.left_out.length ? h("div", { class: "notice", role: "note" }, h("ul", {}, [...one.notes, ...one.left_out.map((text) => "left out: " + text)].map((text) => h("li", {}, text)))) : null,
-    h("div", { class: "tiles" }, tile("tasks solved by both", one.solved.both), tile("by the first alone", one.solved.only_a), tile("by the second alone", one.solved.only_b), tile("by neither", one.solved.neither)),
-    h("div", { class: "grid" },
-      card("What differs", `The second less the first, with 95 % intervals by bootstrap over tasks. An interval that holds “no difference” is grey: this run does not resolve it, and a larger one might.`, "long",
-        shares.length ? forest("Differences of shares", shares.map((row) => ({ ...row, value: row.difference })), false) : null,
-        ratios.length ? forest("Ratios of speed-ups, " + one.speeds, ratios.map((row) => ({ ...row, value: row.ratio })), true) : null,
-        h("div", { class: "scroller" }, plainTable(["figure", "first", "second", "difference", "interval", "McNemar's p", "tasks", "what may be said"], one.differences.map((row) => differenceRow(row)), ["", "n", "n", "n", "n", "n", "n", ""]))),
-      card("Right, task by task", "Share of right samples. Above the line the second is better.", "half", againstChart(one.tasks.map((task) => ({ task: task.task, a: task.right_a, b: task.right_b })), first, second, false)),
-      one.speeds ? card("Best speed-up, task by task", [sourceTag(one.speeds), " Best of the samples, 1× where none was right. Above the line the second is faster."], "half",
-        againstChart(one.tasks.filter((task) => task.best_a && task.best_b).map((task) => ({ task: task.task, a: task.best_a, b: task.best_b })), first, second, true, one.speeds)) : null,
-      card("Tasks", "", "long", sortedTable({ label: "Tasks", items: one.tasks, order: 0, down: false, columns: [
-        { title: "task", sort: (task) => task.task, cell: (task) => parted(task.task) },
-        { title: "right, first", kind: "n", sort: (task) => task.right_a, cell: (task) => share(task.right_a) }, { title: "second", kind: "n", sort: (task) => task.right_b, cell: (task) => share(task.right_b) },
-        { title: "difference", kind: "n", sort: (task) => task.right_b - task.right_a, cell: (task) => signed(task.right_b - task.right_a) },
-        { title: "best, first", kind: "n", sort: (task) => task.best_a ?? null, cell: (task) => times(task.best_a) }, { title: "second", kind: "n", sort: (task) => task.best_b ?? null, cell: (task) => times(task.best_b) },
-        { title: "ratio", kind: "n", sort: (task) => (task.best_a && task.best_b ? task.best_b / task.best_a : null), cell: (task) => (task.best_a && task.best_b ? times(task.best_b / task.best_a) : "–") }] })))];
+    card("Right, task by task", "Share of right samples. Above the line the second is better.", "half",
+      againstChart(right, first, second, false)),
+    ...(one.speeds && best.length
+        ? [card("Best speed-up, task by task", speeds, "half", againstChart(best, first, second, true, one.speeds))]
+        : [])
+  ];
+}
+
+function pairTasks(one) {
+  const ratio = (task) => (task.best_a && task.best_b ? task.best_b / task.best_a : null);
+  const number = (title, value, format) => ({title, kind: "n", sort: value, cell: (task) => format(value(task))});
+  return card("Tasks", "", "long", sortedTable({
+    label: "Tasks",
+    items: one.tasks,
+    order: 0,
+    down: false,
+    columns: [
+      {title: "task", sort: (task) => task.task, cell: (task) => parted(task.task)},
+      number("right, first", (task) => task.right_a, share), number("second", (task) => task.right_b, share),
+      number("difference", (task) => task.right_b - task.right_a, signed),
+      number("best, first", (task) => task.best_a ?? null, times),
+      number("second", (task) => task.best_b ?? null, times), number("ratio", ratio, times)
+    ]
+  }));
 }
 
 function differenceRow(row) {

@@ -2,14 +2,23 @@
 // attempts is opened. Blocks are base64 of raw deflate; the texts of one block are lists of lines that it keeps once.
 "use strict";
 
+async function inflated(raw) {
+  let stream = null;
+  try {
+    stream = new DecompressionStream("deflate-raw");
+  } catch {
+    return new Inflater(raw).all();
+  }
+  return new Response(new Blob([raw]).stream().pipeThrough(stream)).arrayBuffer();
+}
+
 async function unpack(id) {
   const block = document.getElementById(id);
   if (!block) throw new Error("block " + id + " is missing from the page");
   const packed = atob(block.textContent.trim());
   const raw = new Uint8Array(packed.length);
   for (let i = 0; i < raw.length; ++i) raw[i] = packed.charCodeAt(i);
-  const stream = new Blob([raw]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-  return JSON.parse(await new Response(stream).text());
+  return JSON.parse(new TextDecoder().decode(await inflated(raw)));
 }
 
 const RIGHT = new Set(["faster", "same", "slower", "unverified", "unstable"]);
@@ -56,11 +65,11 @@ class Run {
   // { verdict, texts ... } of a row, with `lines` of its block. The few blocks used last are kept.
   async detail(row) {
     const [block, slot] = [this.rows.block[row], this.rows.slot[row]];
-    if (!this.blocks.has(block)) {
-      this.blocks.set(block, unpack("block-" + block));
-      if (this.blocks.size > 6) this.blocks.delete(this.blocks.keys().next().value);
-    }
-    const read = await this.blocks.get(block);
+    const unpacked = this.blocks.get(block) || unpack("block-" + block);
+    this.blocks.delete(block);
+    this.blocks.set(block, unpacked);  // as the last
+    if (this.blocks.size > 6) this.blocks.delete(this.blocks.keys().next().value);
+    const read = await unpacked;
     // A text is runs of lines: the first, and how many.
     const ids = (index) => {
       const list = [];

@@ -107,8 +107,48 @@ function replace(node, ...children) {
 // Said to those who listen to the page instead of looking at it.
 function say(text) { replace(document.getElementById("said"), text); }
 
+// A button that puts a text where it can be pasted from. The old way, which asks for no permission and works in files.
+function copyButton(text) {
+  const button = h("button", {
+    type: "button",
+    class: "copy",
+    on: {
+      click: () => {
+        const take = (event) => {
+          event.clipboardData.setData("text/plain", text());
+          event.preventDefault();
+          event.stopImmediatePropagation();
+        };
+        document.addEventListener("copy", take, true);
+        const done = document.execCommand("copy");
+        document.removeEventListener("copy", take, true);
+        say(done ? "copied" : "this browser does not let the page copy");
+        replace(button, done ? "copied" : "not copied");
+        setTimeout(() => replace(button, "copy"), 1500);
+      }
+    }
+  },
+    "copy");
+  return button;
+}
+
+// Words in which `...` stands for code.
+function marked(words) { return String(words).split("`").map((part, i) => (i % 2 ? h("code", {}, part) : part)); }
+
+// A box that scrolls aside where its content is wider than it: then its edges say so, and it can be reached by keys.
+function scroller(label, ...content) {
+  const box = h("div", {class: "scroller"}, content);
+  new ResizeObserver(() => {
+    const wide = box.scrollWidth > box.clientWidth + 1;
+    box.classList.toggle("more", wide);
+    for (const [name, value] of [["tabindex", "0"], ["role", "region"], ["aria-label", plain(label)]])
+      wide ? box.setAttribute(name, value) : box.removeAttribute(name);
+  }).observe(box);
+  return box;
+}
+
 // A name of several parts, which may be parted there and nowhere else: "norm/rmsnorm_bf16".
-function parted(name) { return name.split(/(?<=[/_])/).flatMap((part, i) => (i ? [h("wbr", {}), part] : [part])); }
+function parted(name) { return name.split(/(?<=[/_,@])/).flatMap((part, i) => (i ? [h("wbr", {}), part] : [part])); }
 
 // A box that is drawn for its width, and drawn anew when that changes.
 function drawn(draw) {

@@ -27,7 +27,7 @@ function failureCard(run) {
     `All ${
       count(
         all)} turns, by the gate that ended them and what came of them; coloured by arm. Arrow keys open and walk the tree, Enter lists the attempts.`,
-    "long", arms.length > 1 ? armLegend(run, arms.map((arm) => arm.arm)) : null, tree);
+    "half", arms.length > 1 ? armLegend(run, arms.map((arm) => arm.arm)) : null, tree);
 }
 const sum = (list) => list.reduce((a, b) => a + b, 0);
 
@@ -36,12 +36,14 @@ function kindItem(run, kind, turns, most, all) {
   for (const one of kind.arms)
     if (one)
       for (const [code, n] of one.codes) codes.set(code, (codes.get(code) || 0) + n);
-  const children =
-    [...codes]
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, 12)
-      .map(([code, n]) => treeItem("code", code || "(no code)", [n], most, all,
-             "#/attempts?failure=" + kind.name + (code ? "&q=" + encodeURIComponent(code) : ""), [], false));
+  const sorted = [...codes].sort((a, b) => b[1] - a[1]);
+  const rest = sorted.slice(12);
+  const children = sorted.slice(0, 12).map(
+    ([code, n]) => treeItem("code", code || "(no code)", [n], most, all,
+      "#/attempts?failure=" + kind.name + (code ? "&q=" + encodeURIComponent(code) : ""), [], false));
+  if (rest.length)
+    children.push(treeItem("code", `${plural(rest.length, "other code")}`, [sum(rest.map(([, n]) => n))], most, all,
+      "#/attempts?failure=" + kind.name, [], false));
   return treeItem("kind", kind.words, turns, most, all, "#/attempts?failure=" + kind.name, children, false, kind.name);
 }
 

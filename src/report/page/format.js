@@ -21,9 +21,11 @@ function times(value) {
     "×";
 }
 function timesSpan(low, high) {
-  if (low === null || high === null || low === undefined) return "";
-  return times(low).slice(0, -1) + " to " + times(high);
+  if (low === null || low === undefined) return "";
+  return times(low).slice(0, -1) + " to " + (high === null ? "∞" : times(high));
 }
+// The ends of any other figure: one without an end is null.
+function span(low, high, format) { return format(low) + " to " + (high === null ? "∞" : format(high)); }
 
 // 0.4321 → "43 %"
 function share(value) {

@@ -23,18 +23,32 @@ function keysDialog() {
         ([keys,
           what]) => [h("dt", {}, keys.split(" ").map((key) => (key === "or" ? " or " : [h("kbd", {}, key), " "]))),
           h("dd", {}, what)])),
-    h("button", {type: "button", class: "button", on: {click: () => dialog.close()}}, "Close"));
+    h("button", {
+      type: "button",
+      class: "button",
+      on: {click: () => (dialog.close ? dialog.close() : dialog.removeAttribute("open"))}
+    },
+      "Close"));
   dialog.addEventListener("click", (event) => {
-    if (event.target === dialog) dialog.close();
+    if (event.target === dialog && dialog.close) dialog.close();
   });
   return dialog;
 }
 
+// Where there are no dialogs it stands at the page's end.
+function openKeys(dialog) {
+  if (dialog.showModal)
+    dialog.showModal();
+  else
+    dialog.toggleAttribute("open");
+}
+
 function startKeys(page) {
   const dialog = keysDialog();
-  document.getElementById("help").addEventListener("click", () => dialog.showModal());
+  document.getElementById("help").addEventListener("click", () => openKeys(dialog));
   document.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog.open) return;
+    if (dialog.hasAttribute("open") && !dialog.showModal && event.key === "Escape") openKeys(dialog);
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || dialog.hasAttribute("open")) return;
     if (event.target.matches("input, select, textarea")) {
       if (event.key === "Escape") event.target.blur();
       return;
@@ -61,7 +75,7 @@ function handle(page, event, dialog) {
       if (run.keep && run.keep.nextMode) run.keep.nextMode();
       return true;
     case "t": page.theme(); return true;
-    case "?": dialog.showModal(); return true;
+    case "?": openKeys(dialog); return true;
     case "/": page.search(); return true;
     case "j":
     case "ArrowDown": return firstRow(event);

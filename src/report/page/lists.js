@@ -34,14 +34,13 @@ function tasksView(run) {
   const chosen = wanted === null ? -1 : run.armIndex(wanted);
   const arms = chosen >= 0 ? [chosen] : run.arms.map((_, i) => i);
   const items = run.tasks.map((task, index) => ({task, index, arms: arms.map((arm) => taskArm(run, index, arm))}));
-  const shown = arms.slice(0, 6);
   const sources = ["measured", "estimated"].filter((source) => run.rows[source].some(Boolean));
   const best = (item, source) => fastest(item.arms.map((one) => one[source]));
   const columns = [
     {title: "task", sort: (item) => item.task.name, cell: (item) => parted(item.task.name)},
     {title: "level", kind: "n", sort: (item) => item.task.level, cell: (item) => count(item.task.level)},
     {title: "split", sort: (item) => item.task.split, cell: (item) => item.task.split || "–"},
-    ...shown.map((arm, i) => ({
+    ...arms.map((arm, i) => ({
       title: h("span", {}, run.arms[arm].name),
       sort: (item) => item.arms[i].right / (item.arms[i].samples.size || 1),
       cell: (item) => rightCell(item.arms[i], arm)
@@ -135,6 +134,7 @@ function taskView(run, name) {
     }));
   const rows = run.byTask[index].filter((row) => arms.includes(run.rows.arm[row]));
   const table = attemptTable(run, rows, {task: false});
+  run.listed = table;
   return [
     parts,
     h("div", {class: "grid"},
@@ -157,14 +157,19 @@ function missing(words) {
 }
 
 // --- attempts -------------------------------------------------------------------------------------------------------------
-function attemptTable(run, rows, {task = true} = {}) {
+function attemptTable(run, rows, {task = true, sorted} = {}) {
   const {rows: columns} = run;
+  const has = (source) => columns[source].some(Boolean);
+  // As wide as the names are, within reason.
+  const track = (least, names, most) =>
+    `minmax(${least}px, ${8 * Math.min(most, 1 + Math.max(...names.map((one) => one.length)))}px)`;
   const severalTurns = run.turns > 1 || columns.turn.some((turn) => turn > 1);
   const made = new VirtualTable({
     label: "Attempts",
     rows,
     open: (row) => "#/attempt/" + run.key(row),
     least: task ? 1120 : 940,
+    sorted,
     columns: [
       {
         title: "attempt",
@@ -182,14 +187,14 @@ function attemptTable(run, rows, {task = true} = {}) {
       },
       ...(task ? [{
         title: "task",
-        track: "minmax(160px, 1.3fr)",
+        track: track(150, run.tasks.map((one) => one.name), 36),
         sort: (row) => run.tasks[columns.task[row]].name,
         cell: (row) => run.tasks[columns.task[row]].name
       }]
                : []),
       {
         title: "arm",
-        track: "minmax(130px, 1fr)",
+        track: track(130, run.arms.map((one) => one.name + "swatch"), 30),
         sort: (row) => run.arms[columns.arm[row]].name,
         cell: (row) => armName(run, columns.arm[row])
       },
@@ -208,7 +213,7 @@ function attemptTable(run, rows, {task = true} = {}) {
         cell: (row) => String(columns.turn[row])
       }]
                        : []),
-      {
+      ...(has("measured") ? [{
         title: "measured",
         track: "78px",
         kind: "n",
@@ -221,8 +226,9 @@ function attemptTable(run, rows, {task = true} = {}) {
           high: columns.measured[row][2]
         })
                                               : "")
-      },
-      {
+      }]
+                          : []),
+      ...(has("estimated") ? [{
         title: "estimate",
         track: "78px",
         kind: "n",
@@ -235,7 +241,8 @@ function attemptTable(run, rows, {task = true} = {}) {
           high: columns.estimated[row][2]
         })
                                                : "")
-      },
+      }]
+                           : []),
       {
         title: "regs",
         track: "48px",
@@ -246,7 +253,7 @@ function attemptTable(run, rows, {task = true} = {}) {
       },
       {
         title: "idea, or why not",
-        track: "minmax(220px, 2.2fr)",
+        track: "minmax(220px, 1fr)",
         sort: (row) => words(run, row),
         cell: (row) => words(run, row)
       },
@@ -261,7 +268,8 @@ function words(run, row) {
 function attemptsView(run) {
   const wanted = query();
   const all = [...Array(run.count).keys()];
-  const table = attemptTable(run, all);
+  const table = attemptTable(run, all, {sorted: () => remember()});
+  table.orderBy(wanted.get("sort") || "");
   table.element.querySelector(".vscroll").dataset.autofocus = "yes";
   const counted = h("span", {class: "count", role: "status"});
   const pick = (name, label, values) =>
@@ -306,9 +314,12 @@ function attemptsView(run) {
     replace(counted,
       rows.length === all.length ? plural(all.length, "attempt")
                                  : `${count(rows.length)} of ${plural(all.length, "attempt")}`);
-    if (!typed) return;
+    if (typed) remember();
+  }
+  // In the address, so that it can be kept, sent and come back to.
+  function remember() {
     const parts = new URLSearchParams();
-    for (const [name, value] of [...Object.entries(chosen), ["q", search.value]])
+    for (const {name, value} of [...selects, search, {name: "sort", value: table.orderWord()}])
       if (value) parts.set(name, value);
     const text = parts.toString();
     history.replaceState(null, "", "#/attempts" + (text ? "?" + text : ""));
@@ -329,15 +340,12 @@ function aboutView(run) {
     ["page made", instant(run.made)]
   ];
   return [
-    h("div", {class: "head"}, h("h1", {tabindex: -1}, "How it was made")),
-    h("div", {class: "grid"},
-      card("Run", "", "half",
-        h("div", {class: "scroller"}, plainTable(["", ""], facts.map(([name, value]) => [name, value])))),
-      card("Arms", "", "half",
-        h("div", {class: "scroller"},
-          plainTable(["arm", "proposer", "writes", "settings"],
-            run.arms.map((arm, i) => [armName(run, i), arm.proposer, arm.language === "cuda" ? "CUDA C" : "PTX",
-                           arm.settings || "–"])))),
+    h("div", {class: "head"}, h("h1", {tabindex: -1}, "How it was made")), h("div", {class: "grid"}, paired([
+      card("Run", "", "half", plainTable("Run", ["", ""], facts)),
+      card("Arms", "", run.arms.some((arm) => arm.settings) ? "long" : "half",
+        plainTable("Arms", ["arm", "proposer", "writes", "settings"],
+          run.arms.map((arm, i) => [armName(run, i), parted(arm.proposer), arm.language === "cuda" ? "CUDA C" : "PTX",
+                         arm.settings ? parted(arm.settings) : "–"]))),
       run.lock
         ? card("Locked spec", "What the run was held to, with the hashes of everything it depends on.", "long",
             h("details", {}, h("summary", {}, "Show"), h("pre", {class: "prose"}, JSON.stringify(run.lock, null, 2))))
@@ -356,6 +364,7 @@ function aboutView(run) {
           h("p", {},
             "A verdict's word “checked” means: passed every gate that ran. Which ran stands on each attempt's page."),
           h("dl", {class: "outcomes"},
-            Object.entries(OUTCOMES).map(([name, one]) => [h("dt", {}, outcomeBadge(name)), h("dd", {}, one.what)])))))
+            Object.entries(OUTCOMES).map(([name, one]) => [h("dt", {}, outcomeBadge(name)), h("dd", {}, one.what)]))))
+    ].filter(Boolean)))
   ];
 }

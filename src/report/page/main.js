@@ -3,11 +3,15 @@
 
 const page = {
   run: null,
-  places: new Map(),  // how far each address was scrolled
+  places: new Map(),  // what each address was left as
 
   async start() {
-    for (const [id, turn] of [["theme", () => this.theme()]])
-      document.getElementById(id).addEventListener("click", turn);
+    document.getElementById("theme").addEventListener("click", () => this.theme());
+    // To the content, not to another view.
+    document.querySelector(".skip").addEventListener("click", (event) => {
+      event.preventDefault();
+      document.getElementById("main").focus();
+    });
     this.themeButton();
     this.run = await Run.read();
     const {run} = this;
@@ -40,7 +44,8 @@ const page = {
   async show(from) {
     const {run} = this;
     const hash = location.hash || "#/";
-    if (from) this.places.set(from, scrollY);
+    const list = run.listed && run.listed.element.isConnected ? run.listed : null;
+    if (from) this.places.set(from, {y: scrollY, list: list && list.place()});
     const [path] = hash.slice(1).split("?");
     const [, view, name] = path.split("/").map((part) => {
       try {
@@ -107,12 +112,24 @@ const page = {
       : view === "attempt"     ? "#/attempts"
                                : "#/" + view;
     for (const link of document.querySelectorAll("#views a"))
-      link.getAttribute("href") === chosen ? link.setAttribute("aria-current", "page")
-                                           : link.removeAttribute("aria-current");
-    if (from === null) return;
+      if (link.getAttribute("href") === chosen) {
+        link.setAttribute("aria-current", "page");
+        const bar = link.closest("ul");  // which scrolls aside on narrow screens
+        bar.scrollLeft = link.offsetLeft - bar.offsetLeft - 40;
+      } else {
+        link.removeAttribute("aria-current");
+      }
+    const line = Number(query().get("line"));
+    if (from === null) {
+      if (line && run.keep && run.keep.toLine) run.keep.toLine(line);
+      return;
+    }
     const heading = main.querySelector("h1");
     if (heading) heading.focus({preventScroll: true});
-    scrollTo(0, this.places.get(hash) || 0);
+    const place = this.places.get(hash) || {y: 0, list: null};
+    if (place.list && run.listed && run.listed.element.isConnected) run.listed.goBack(place.list);
+    scrollTo(0, place.y);
+    if (line && !this.places.has(hash) && run.keep && run.keep.toLine) run.keep.toLine(line);
   },
 
   up() {
@@ -125,7 +142,7 @@ const page = {
   // Along the list that was looked at last, else along the rows of the same task.
   sideways(step) {
     const {run} = this;
-    const row = run.byKey.get(decodeURIComponent(location.hash.replace("#/attempt/", "")));
+    const row = run.byKey.get(location.hash.replace("#/attempt/", "").split("?")[0]);
     if (row === undefined) return;
     let rows = run.listed && run.listed.rows.includes(row) ? run.listed.rows : run.byTask[run.rows.task[row]];
     const next = rows[rows.indexOf(row) + step];

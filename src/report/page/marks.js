@@ -76,7 +76,9 @@ function speedText(speed) {
 
 const DASHES = ["", "6 3", "2 3", "9 3 2 3", "4 2", "1 3", "7 2 1 2 1 2", "3 5"];
 const armClass = (index) => "arm-" + (index % 8);
-const armDash = (index) => DASHES[index % DASHES.length];
+// Of more than eight arms colours come again, each time with another dash and marker.
+const nth = (list, index) => list[(index + 3 * Math.floor(index / 8)) % list.length];
+const armDash = (index) => nth(DASHES, index);
 const MARKERS = ["circle", "square", "triangle", "diamond", "cross", "hexagon", "down", "bar"];
 
 // A data point: filled where it was measured, hollow where estimated; the shape is the arm's.
@@ -92,7 +94,7 @@ function marker(index, x, y, size, source) {
     hexagon: `M${- r} 0l${r / 2} ${- r}h${r}l${r / 2} ${r}l${- r / 2} ${r}h${- r}z`,
     down: `M0 ${1.2 * r}L${1.15 * r} ${- 0.9 * r}H${- 1.15 * r}z`,
     bar: `M${- r / 2} ${- 1.3 * r}h${r}v${2.6 * r}h${- r}z`,
-  }[MARKERS[index % MARKERS.length]];
+  }[nth(MARKERS, index)];
   if (!path) return s("circle", {class: kind, cx: x, cy: y, r});
   return s("path", {class: kind, d: path, transform: `translate(${x} ${y})`});
 }

@@ -35,10 +35,13 @@ function rooflineChart(run, source, ceilings, points) {
     const [left, right, up, bottom] = [84, width - 20, 22, 360];
     const x = logarithmic(x0, x1, left, right);
     const y = logarithmic(least, top, bottom, up);
-    const format = (value) => digits(value, value < 1 ? 1 : 2);
-    const title = `operations a byte that the task moves at least; ${source}`;
+    const format = (value) => (value >= 1 ? count(value) : digits(value, 1));
+    const title =
+      width < 560 ? `operations a byte, ${source}` : `operations a byte that the task moves at least; ${source}`;
     return [
-      bottom + 40, yAxis(y, left, {ticks: 5, format: flops, grid: right - left, title: "achieved"}),
+      bottom + 40,
+      yAxis(y, left,
+        {ticks: 5, format: (value) => flops(value).replace(/\.0+ /, " "), grid: right - left, title: "achieved"}),
       xAxis(x, bottom, {ticks: 8, format, from: left, to: right, title}),
       ceilings.map((one) => roof(one, x, y, x0, right)), placed.map((one) => roofPoint(run, one, x, y, source))
     ];
@@ -74,5 +77,5 @@ function rooflineTable(run, points) {
              point.size, run.arms[run.rows.arm[point.row]].name, rate(point.gbs), flops(point.gflops),
              share(point.of_roof)]);
   return plainTable(
-    ["task", "size", "arm", "bytes", "operations", "of the ceiling"], rows, ["", "", "", "n", "n", "n"]);
+    "Roofline", ["task", "size", "arm", "bytes", "operations", "of the ceiling"], rows, ["", "", "", "n", "n", "n"]);
 }

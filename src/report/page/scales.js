@@ -25,7 +25,8 @@ function logarithmic(from, to, start, end) {
     const steps = decades > 4 ? [1]
       : decades > 2           ? [1, 3]
       : decades > 0.9         ? [1, 2, 5]
-                              : [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8];
+      : decades > 0.2         ? [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8]
+                              : [1, 1.05, 1.1, 1.15, 1.2, 1.25, 1.3, 1.4, 1.5, 2, 3, 4, 5, 6, 7, 8, 8.5, 9, 9.5];
     for (let power = Math.floor(low / Math.LN10) - 1; power <= Math.ceil(high / Math.LN10); ++power) {
       for (const step of steps) {
         const tick = step * 10 ** power;
@@ -79,11 +80,15 @@ function figure(label, draw, table) {
       {class: "chart", viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label},
       s("title", {}, label), parts);
   });
-  return h("figure", {}, box,
-    table ? h("details", {class: "figures"}, h("summary", {}, "Figures"), h("div", {class: "scroller"}, table)) : null);
+  return h("figure", {}, box, table ? h("details", {class: "figures"}, h("summary", {}, "Figures"), table) : null);
 }
-function plainTable(titles, rows, kinds = []) {
-  return h("table", {class: "plain tight"},
-    h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", {class: kinds[i], scope: "col"}, title)))),
-    h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, i) => h("td", {class: kinds[i]}, cell))))));
+// The first cell of a row names it.
+function plainTable(label, titles, rows, kinds = []) {
+  const head = titles.some(Boolean)
+    ? h("thead", {}, h("tr", {}, titles.map((title, i) => h("th", {class: kinds[i], scope: "col"}, title))))
+    : null;
+  const cell = (content, i) => h(i ? "td" : "th", {class: kinds[i], scope: i ? null : "row"}, content);
+  return scroller(label,
+    h("table", {class: "plain tight" + (head ? "" : " named"), "aria-label": label}, head,
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map(cell))))));
 }

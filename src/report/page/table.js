@@ -2,11 +2,13 @@
 // in sight exist as elements.
 "use strict";
 
+const NAMES =
+  new Intl.Collator("en", {numeric: true});  // made once: a new one for each pair takes a second for 10,000 rows
+const lacks = (value) => value === null || value === undefined || Number.isNaN(value);
 function compare(a, b) {
   if (a === b) return 0;
-  if (a === null || a === undefined || Number.isNaN(a)) return 1;
-  if (b === null || b === undefined || Number.isNaN(b)) return -1;
-  return typeof a === "string" ? a.localeCompare(b, "en", {numeric: true}) : a - b;
+  if (lacks(a) || lacks(b)) return lacks(a) - lacks(b);
+  return typeof a === "string" ? NAMES.compare(a, b) : a - b;
 }
 
 // columns: [{ title, kind: "n" or "", help, sort: (item) => value, cell: (item) => content }]; `open(item)` gives the link of a
@@ -32,9 +34,9 @@ function sortedTable({label, columns, items, open, order = 0, down = true, class
     const sort = columns[by].sort;
     // What has no value stays last, whichever way.
     const sorted = sort ? items.map((item) => [sort(item), item])
-                            .sort(([a], [b]) => (missing(a) || missing(b) ? compare(a, b)
-                                      : falling                           ? -compare(a, b)
-                                                                          : compare(a, b)))
+                            .sort(([a], [b]) => (lacks(a) || lacks(b) ? compare(a, b)
+                                      : falling                       ? -compare(a, b)
+                                                                      : compare(a, b)))
                             .map(([, item]) => item)
                         : items;
     replace(body, sorted.map((item) => {
@@ -47,14 +49,13 @@ function sortedTable({label, columns, items, open, order = 0, down = true, class
         }));
     }));
   }
-  const missing = (value) => value === null || value === undefined || Number.isNaN(value);
   const table = h("table", {class: "plain rows " + className, "aria-label": label, on: {keydown: walkRows}},
     h("thead", {}, h("tr", {}, heads)), body);
   fill();
-  return h("div", {class: "scroller"}, table);
+  return scroller(label, table);
 }
 function followRow(event, target) {
-  if (event.target.closest("a, button, summary") || String(getSelection())) return;
+  if (event.target.closest("a, button, summary") || event.ctrlKey || event.metaKey || String(getSelection())) return;
   location.hash = target;
 }
 // Up and down among the rows' links.
@@ -73,17 +74,17 @@ function walkRows(event) {
 const ROW = 34;    // pixels, as .vrow has it
 const SPARE = 12;  // rows drawn above and below those in sight
 
-// columns: [{ title, track, kind, sort: (row) => value, cell: (row) => content }]; rows are numbers. `open(row)` is the link of one.
+// columns: [{ title, track, kind, sort: (row) => value, cell: (row) => content }]; rows are numbers. `open(row)` is the link of one,
+// `sorted()` is told of another order.
 class VirtualTable {
-  constructor({label, columns, rows, open, order = null, least = 900}) {
-    Object.assign(this, {columns, open, order, label});
+  constructor({label, columns, rows, open, least = 900, sorted = () => {}}) {
+    Object.assign(this, {columns, open, order: null, label, sorted});
     this.current = 0;
     this.pool = [];
     this.id = "v" + VirtualTable.made++;
     this.heads = columns.map(
       (column, i) => h("span", {role: "columnheader", class: column.kind, title: column.help},
-        column.sort ? h("button", {type: "button", tabindex: -1, on: {click: () => this.sortBy(i)}}, column.title)
-                    : column.title));
+        column.sort ? h("button", {type: "button", on: {click: () => this.sortBy(i)}}, column.title) : column.title));
     this.head = h("div", {class: "vhead", role: "row", "aria-rowindex": 1}, this.heads);
     this.body = h("div", {class: "vbody", role: "rowgroup"});
     this.scroll = h("div", {
@@ -121,7 +122,23 @@ class VirtualTable {
     const keep = this.rows[this.current];
     this.order = {by: i, down};
     this.show(this.given, keep);
+    this.sorted();
     say(`sorted by ${this.columns[i].title}, ${down ? "falling" : "rising"}`);
+  }
+  // What somebody comes back to: the order, the row that was chosen and how far it was scrolled; the order alone as a word of the
+  // address, "-title" where it falls.
+  place() { return {order: this.order, row: this.rows[this.current], top: this.scroll.scrollTop}; }
+  goBack({order, row, top}) {
+    this.order = order;
+    this.show(this.given, row);
+    this.scroll.scrollTop = top;
+    this.draw(true);
+  }
+  orderWord() { return this.order ? (this.order.down ? "-" : "") + this.columns[this.order.by].title : ""; }
+  orderBy(word) {
+    const down = word.startsWith("-");
+    const by = this.columns.findIndex((column) => column.sort && column.title === word.slice(down ? 1 : 0));
+    this.order = by < 0 ? null : {by, down};
   }
   sort() {
     this.rows = this.given.slice();
@@ -135,9 +152,8 @@ class VirtualTable {
     if (!this.order) return;
     const value = this.columns[this.order.by].sort;
     const keyed = this.rows.map((row) => [value(row), row]);
-    const missing = (one) => one === null || one === undefined || Number.isNaN(one);
     const sign = this.order.down ? -1 : 1;
-    keyed.sort(([a, p], [b, q]) => (missing(a) || missing(b) ? compare(a, b) : sign * compare(a, b)) || p - q);
+    keyed.sort(([a, p], [b, q]) => (lacks(a) || lacks(b) ? compare(a, b) : sign * compare(a, b)) || p - q);
     this.rows = keyed.map(([, row]) => row);
   }
   soon() {
@@ -184,8 +200,15 @@ class VirtualTable {
     slot.node.id = this.id + "-" + at;
     slot.node.setAttribute("aria-rowindex", at + 2);
     slot.node.style.transform = `translateY(${at * ROW}px)`;
-    replace(
-      slot.node, this.columns.map((column) => h("span", {role: "gridcell", class: column.kind}, column.cell(row))));
+    replace(slot.node, this.columns.map((column) => {
+      const content = column.cell(row);
+      return h("span", {
+        role: "gridcell",
+        class: column.kind,
+        title: typeof content === "string" && content.length > 12 ? content : null
+      },
+        content);
+    }));
   }
   mark() {
     for (const {node, at} of this.pool) {
@@ -208,7 +231,8 @@ class VirtualTable {
   clicked(at, event) {
     this.current = at;
     this.mark();
-    if (!event.target.closest("a") && !String(getSelection())) location.hash = this.open(this.rows[at]);
+    if (!event.target.closest("a") && !event.ctrlKey && !event.metaKey && !String(getSelection()))
+      location.hash = this.open(this.rows[at]);
   }
   key(event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;

@@ -35,27 +35,32 @@ function sizeFigure(size) {
       : h("p", {class: "tone-none"}, "The epochs themselves were not kept by the version that judged it."),
     size.samples && size.samples.length
       ? h("p", {class: "tone-none small"},
-          "A point is an epoch, hollow where it was dropped; the band is the interval, the grey one what identical kernels differ by.")
+          `A point is an epoch, hollow where it was dropped; the band is the interval, the grey one what identical kernels differ by.${
+            epochRange(size)[0] > 1 || epochRange(size)[1] < 1
+              ? " The axis shows what the epochs range over: 1× lies off it."
+              : ""}`)
       : null,
     h("ul", {class: "facts"}, facts.map((fact) => h("li", {}, fact))),
-    size.rivals.length ? h("div", {class: "scroller"},
-                           plainTable(["other baseline", "its time", "times as fast as it"],
-                             size.rivals.map((rival) => [rival.name, microseconds(rival.us),
-                                               `${times(rival.speedup)} (${timesSpan(rival.low, rival.high)})`]),
-                             ["", "n", "n"]))
+    size.rivals.length ? plainTable("Other baselines", ["other baseline", "its time", "times as fast as it"],
+                           size.rivals.map((rival) => [rival.name, microseconds(rival.us),
+                                             `${times(rival.speedup)} (${timesSpan(rival.low, rival.high)})`]),
+                           ["", "n", "n"])
                        : null);
 }
 
 // Each epoch's ratio in order, the interval as a band, and the strip around 1 within which identical kernels lie.
-function epochChart(size) {
-  const used = size.samples.filter((epoch) => epoch.speedup > 0);
-  const values = used.map((epoch) => epoch.speedup)
+function epochRange(size) {
+  const values = size.samples.filter((epoch) => epoch.speedup > 0)
+                   .map((epoch) => epoch.speedup)
                    .concat(Math.max(size.low, size.speedup / 3), Math.min(size.high, size.speedup * 3));
   // 1 and what surrounds it belong into the picture where the epochs would not shrink to a line for it.
   const spread = Math.max(...values) - Math.min(...values) || 0.01;
   if (Math.abs(size.speedup - 1) < 6 * spread) values.push(1 + size.delta, 1 - size.delta);
   const pad = (Math.max(...values) - Math.min(...values)) * 0.12 || 0.01;
-  const [low, high] = [Math.min(...values) - pad, Math.max(...values) + pad];
+  return [Math.min(...values) - pad, Math.max(...values) + pad];
+}
+function epochChart(size) {
+  const [low, high] = epochRange(size);
   return figure(`Speed-up of each epoch at ${size.size}, measured: ${times(size.speedup)}, interval ${
                   timesSpan(size.low, size.high)}`,
     (width) => {
@@ -99,7 +104,7 @@ function epochChart(size) {
           bottom, {format: count, from: left, to: right, title: "epoch"})
       ];
     },
-    plainTable(["epoch", "candidate", "baseline", "times as fast", ""],
+    plainTable("Epochs", ["epoch", "candidate", "baseline", "times as fast", ""],
       size.samples.map((epoch, i) => [count(i + 1), microseconds(epoch.candidate_us), microseconds(epoch.baseline_us),
                          epoch.speedup ? epoch.speedup.toFixed(4) : "–", epoch.counted ? "" : "dropped"]),
       ["n", "n", "n", "n", ""]));
@@ -109,8 +114,15 @@ function estimateSection(verdict) {
   const [own, base] = [verdict.estimate, verdict.baseline_estimate];
   const both = (name, value, format) => [name, format(value(own)), base ? format(value(base)) : "–"];
   const rows = [
-    both("time", (one) => one.nanoseconds, nanoseconds), both("bound by", (one) => one.bound_by, String),
-    both("occupancy", (one) => one.occupancy, share), both("CTAs an SM", (one) => one.resident_ctas || 0, count),
+    ...(own.size_ns && own.size_ns !== own.nanoseconds
+        ? [both("time, mean of the timed sizes", (one) => one.nanoseconds, nanoseconds)]
+        : []),
+    [
+      own.size ? "time at " + own.size : "time", nanoseconds(own.size_ns || own.nanoseconds),
+      base && base.size === own.size ? nanoseconds(base.size_ns || base.nanoseconds) : "–"
+    ],
+    both("bound by", (one) => one.bound_by, String), both("occupancy", (one) => one.occupancy, share),
+    both("CTAs an SM", (one) => one.resident_ctas || 0, count),
     both("limited by", (one) => one.occupancy_limit || "–", String),
     both("DRAM traffic", (one) => one.dram_bytes || 0, bytes), both("L2 traffic", (one) => one.l2_bytes || 0, bytes),
     both("bank conflicts", (one) => one.bank_conflicts || 0, short),
@@ -125,14 +137,12 @@ function estimateSection(verdict) {
       ` for ${own.device}, from what a few CTAs did on the CPU engine${
         own.size ? ", in detail at " + own.size
                  : ""}. Two estimates that differ by less than ${share(own.uncertainty)} say nothing.`),
-    h("div", {class: "pair"},
-      h("div", {class: "scroller"}, plainTable(["", "candidate", "baseline"], rows, ["", "n", "n"])),
+    h("div", {class: "pair"}, plainTable("Estimate", ["figure", "candidate", "baseline"], rows, ["", "n", "n"]),
       h("div", {class: "stack"},
-        h("div", {class: "scroller"},
-          plainTable(
-            ["if nothing else took time", "candidate"], parts(own.limits, nanoseconds, "nanoseconds"), ["", "n"])),
-        h("div", {class: "scroller"},
-          plainTable(["what warps wait for", "share"], parts(own.waits, share, "share"), ["", "n"])))),
+        plainTable("Time by resource", ["if nothing else took time", "candidate"],
+          parts(own.limits, nanoseconds, "nanoseconds"), ["", "n"]),
+        plainTable(
+          "What warps wait for", ["what warps wait for", "share"], parts(own.waits, share, "share"), ["", "n"]))),
     own.assumptions && own.assumptions.length ? h("p", {class: "tone-none"}, "Assumed: " + own.assumptions.join("; "))
                                               : null);
 }
