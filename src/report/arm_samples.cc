@@ -54,12 +54,17 @@ std::optional<Speedup> speed_of(const Sample& sample, SpeedSource source) {
   return best;
 }
 
-bool is_fast(const Sample& sample, SpeedSource source, double p) {
-  if (p <= 0) return sample.right();
-  return std::any_of(sample.turns.begin(), sample.turns.end(), [&](const Turn& turn) {
+double known_of(const Sample& sample, SpeedSource source) {
+  double known = 0;
+  for (const auto& turn : sample.turns) {
     const auto& speed = source == SpeedSource::measured ? turn.measured : turn.estimated;
-    return turn.right && speed && speed->low > p;
-  });
+    if (turn.right && speed) known = std::max(known, speed->low);
+  }
+  return known;
+}
+
+bool is_fast(const Sample& sample, SpeedSource source, double p) {
+  return p <= 0 ? sample.right() : known_of(sample, source) > p;
 }
 
 bool has_source(const RunData& run, size_t arm, SpeedSource source) {

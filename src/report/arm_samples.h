@@ -28,6 +28,8 @@ using Holds = std::function<bool(const Sample&)>;
 
 // The fastest of its right turns that this source knows of.
 std::optional<Speedup> speed_of(const Sample& sample, SpeedSource source);
+// Its right turns are known to be more than this many times as fast: the highest lower end of their intervals; 0 without any.
+double known_of(const Sample& sample, SpeedSource source);
 // Right, and for p > 0 known to be more than p times as fast: the whole interval lies beyond.
 bool is_fast(const Sample& sample, SpeedSource source, double p);
 bool has_source(const RunData& run, size_t arm, SpeedSource source);

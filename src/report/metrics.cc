@@ -73,6 +73,7 @@ class ArmComputer {
         const auto& sample = run_.samples[i];
         auto speed = speed_of(sample, source);
         made.unknown += sample.right() && !speed;
+        best.known = std::max(best.known, known_of(sample, source));
         if (speed && (!best.sample || speed->value > best.speedup.value)) best.sample = i, best.speedup = *speed;
       }
       if (best.sample) logs.push_back(std::log(best.speedup.value)), samples += task.samples.size();

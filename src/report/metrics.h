@@ -46,6 +46,7 @@ struct SpeedMetrics {
     size_t task = 0;               // index in the run
     std::optional<size_t> sample;  // index in the run; nothing: none was right
     Speedup speedup;
+    double known = 0;  // the farthest that the whole interval of any right turn lies beyond: what fast_p goes by
   };
   std::vector<Best> best;  // of all samples, by task
   std::optional<Figure>

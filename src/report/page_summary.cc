@@ -207,6 +207,7 @@ class Summary {
       best.push_back({{"task", one.task},
                       {"row", best_row(one.sample)},
                       {"value", finite(one.speedup.value)},
+                      {"known", finite(one.known)},
                       {"low", finite(one.speedup.low)},
                       {"high", finite(one.speedup.high)}});
     return {{"source", name_of(speed.source)},

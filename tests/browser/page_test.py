@@ -15,7 +15,8 @@ import urllib.parse
 from pathlib import Path
 
 import browser as chromium
-from judged_pages import Benched, Judged  # noqa: F401, tests that unittest finds here
+from figures import Figures  # noqa: F401, tests that unittest finds here
+from judged_pages import Benched, Judged  # noqa: F401
 from shown import CONTRAST, OPTIONS, ROOT, Shown
 
 VIEWS = {

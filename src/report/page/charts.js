@@ -19,40 +19,43 @@ function speedBar(figure, source, range, arm) {
     s("circle", {class: source === "estimated" ? "hollow" : "solid", cx: at(figure.value), cy: 6, r: 4.5}));
 }
 
-// fast_p as a curve: the share of tasks whose best of all samples is right and at least p times as fast.
+// fast_p of all samples as a curve: the share of tasks for which one is right and known to be more than p times as fast, its whole
+// interval beyond p.
 function fastCurve(run, source, arms) {
-  const best = arms.map((arm) => run.metrics.arms[arm].speed.find((one) => one.source === source).best);
-  const values = best.flat().filter((one) => one.row !== null).map((one) => one.value);
-  const range = speedRange(values);
-  return figure(`Share of tasks with a right answer at least p times as fast, ${source}`,
-    (width) => {
-      const [left, right, top, bottom] = [46, width - 14, 22, Math.max(220, arms.length * 58 - 22)];
-      const x = logarithmic(range[0], range[1], left, right);
-      const y = linear(0, 1, bottom, top);
-      return [
-        bottom + 40, yAxis(y, left, {format: share, grid: right - left, title: "tasks"}),
-        xAxis(x, bottom, {format: times, from: left, to: right, title: `p: times as fast as the baseline, ${source}`}),
-        s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
-          const sorted = best[i].filter((one) => one.row !== null).map((one) => one.value).sort((a, b) => a - b);
-          const tasks = best[i].length || 1;
-          let [path, left_] = [`M${left} ${y(sorted.length / tasks)}`, sorted.length];
-          for (const value of sorted) path += `H${x(Math.max(value, range[0]))}V${y(--left_ / tasks)}`;
-          return s("g", {class: armClass(arm)},
-            s("path",
-              {class: "curve", d: path, "stroke-dasharray": source === "estimated" ? "2.5 2.5" : armDash(arm) || null}),
-            sorted.length ? marker(arm, x(sorted[Math.floor(sorted.length / 2)]),
-                              y((sorted.length - Math.floor(sorted.length / 2)) / tasks), 4.5, source)
-                          : null);
-        })
-      ];
-    },
-    plainTable(`Share of tasks at least p times as fast, ${source}`,
-      ["arm", ...[1, 1.1, 1.25, 1.5, 2, 3].map((p) => "p = " + p)],
-      arms.map(
-        (arm, i) => [run.arms[arm].name,
-          ...[1, 1.1, 1.25, 1.5, 2, 3].map(
-            (p) => share(best[i].filter((one) => one.row !== null && one.value >= p).length / (best[i].length || 1)))]),
-      ["", "n", "n", "n", "n", "n", "n"]));
+  const speeds = arms.map((arm) => run.metrics.arms[arm].speed.find((one) => one.source === source));
+  const known =
+    speeds.map((speed) => speed.best.filter((one) => one.row !== null).map((one) => one.known).sort((a, b) => a - b));
+  const range = speedRange(known.flat());
+  const label = `Share of tasks known to be more than p times as fast, ${source}`;
+  return figure(label, (width) => {
+    const [left, right, top, bottom] = [46, width - 14, 22, Math.max(220, arms.length * 58 - 22)];
+    const x = logarithmic(range[0], range[1], left, right);
+    const y = linear(0, 1, bottom, top);
+    return [
+      bottom + 40, yAxis(y, left, {format: share, grid: right - left, title: "tasks"}),
+      xAxis(x, bottom, {format: times, from: left, to: right, title: `p: times as fast as the baseline, ${source}`}),
+      s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
+        const tasks = speeds[i].best.length || 1;
+        let [path, above] = [`M${left} ${y(known[i].length / tasks)}`, known[i].length];
+        for (const value of known[i]) path += `H${x(Math.max(value, range[0]))}V${y(--above / tasks)}`;
+        const middle = Math.floor(known[i].length / 2);
+        return s("g", {class: armClass(arm)},
+          s("path",
+            {class: "curve", d: path, "stroke-dasharray": source === "estimated" ? "2.5 2.5" : armDash(arm) || null}),
+          known[i].length
+            ? marker(arm, x(Math.max(known[i][middle], range[0])), y((known[i].length - middle) / tasks), 4.5, source)
+            : null);
+      })
+    ];
+  }, fastTable(run, label, arms, speeds));
+}
+function fastTable(run, label, arms, speeds) {
+  const listed = speeds.map((speed) => speed.fast.filter((one) => one.k === run.metrics.k));
+  return plainTable(label, ["arm", ...listed[0].map((one) => (one.p ? "p = " + one.p : "right")), "tasks"],
+    arms.map((arm, i) => [run.arms[arm].name,
+               ...listed[i].map((one) => [share(one.value), h("small", {}, shareSpan(one.low, one.high))]),
+               count(listed[i].length ? listed[i][0].tasks : 0)]),
+    ["", ...listed[0].map(() => "n"), "n"]);
 }
 
 // Each task's best, a point each, an arm a line: where the speed-ups lie and which task they belong to.

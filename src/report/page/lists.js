@@ -360,7 +360,7 @@ function aboutView(run) {
             `Intervals are ${Math.round((1 - run.metrics.alpha) * 100)} %, by ${
               count(
                 run.metrics
-                  .draws)} bootstrap draws over tasks and then over the samples of a task. pass@k is the unbiased estimate; fast_p@k counts a sample only where it is right and at least p times as fast.`),
+                  .draws)} bootstrap draws over tasks and then over the samples of a task. pass@k is the unbiased estimate; fast_p@k counts a sample only where it is right and known to be more than p times as fast, its whole interval beyond p.`),
           h("p", {},
             "A verdict's word “checked” means: passed every gate that ran. Which ran stands on each attempt's page."),
           h("dl", {class: "outcomes"},

@@ -106,7 +106,8 @@ function leaderboard(run) {
   for (const source of sources) {
     columns.push({
       title: [`fast₁@${k} `, sourceTag(source)],
-      help: "share of tasks for which one of k samples is right and faster than the baseline",
+      help:
+        "share of tasks for which one of k samples is right and known to be faster: its whole interval lies beyond 1",
       sort: (arm) => (fastAt(ofSource(arm, source), 1, k) || {}).value,
       cell: (arm) => shareCell(fastAt(ofSource(arm, source), 1, k), arm.arm, ofRow(arm))
     });
@@ -155,9 +156,8 @@ function costCell(arm) {
     ? h("span", {class: "tone-none", title: "the model's price is not in the data file"}, "price unknown")
     : cost.usd_a_success ? h("span", {class: "big"}, money(cost.usd_a_success.value))
                          : h("span", {}, money(cost.usd) + ", no success");
-  const spans = cost.usd !== null && cost.usd_a_success
-    ? span(cost.usd_a_success.low, cost.usd_a_success.high, money)
-    : "";
+  const spans =
+    cost.usd !== null && cost.usd_a_success ? span(cost.usd_a_success.low, cost.usd_a_success.high, money) : "";
   return [
     main, h("small", {}, spans),
     h("small", {},
@@ -308,7 +308,7 @@ function overview(run) {
                                 (speed) => speed.source === source && speed.best.some((one) => one.row !== null)));
     if (!with_.length || run.tasks.length < 2) continue;
     cards.push(card("How fast, " + source,
-      "The curve is fast_p: the share of tasks with a right answer that is at least p times as fast, of the best of all samples. Where it meets the left edge is the share of tasks solved.",
+      "The curve is fast_p of all samples: the share of tasks with an answer that is right and known to be more than p times as fast, its whole interval beyond p. It begins at the share of tasks solved.",
       "half", armLegend(run, with_), fastCurve(run, source, with_)));
     cards.push(card("Speed of each task, " + source,
       `The best right answer of each task${
