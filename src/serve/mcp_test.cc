@@ -93,6 +93,37 @@ TEST(Mcp, HandsTextsOverAsFilesAndValuesAsWordsOfTheirOwn) {
   EXPECT_FALSE(std::filesystem::exists(seen.cwd));  // nothing stays behind
 }
 
+TEST(Mcp, TasksAreReadWhereTheUserSaysAndNowhereElse) {
+  base::TemporaryFolder allowed("allowed"), other("other");
+  for (const auto* folder : {&allowed, &other}) {
+    std::filesystem::create_directories(folder->path() / "t");
+    ASSERT_TRUE(base::write_file(folder->path() / "t" / "task.toml", "x").empty());
+  }
+  std::filesystem::create_directory_symlink(other.path() / "t", allowed.path() / "link");
+  Calling calling;
+  calling.program = "/ptxlab";
+  calling.tasks = {std::filesystem::canonical(allowed.path())};
+  auto judged = [&](const std::string& task) {
+    std::vector<std::string> seen;
+    auto answer = call(tools()[3], {{"ptx", "x"}, {"task", task}}, calling, [&](const base::Command& command) {
+      seen = command.argv;
+      return said("{}");
+    });
+    EXPECT_EQ(seen.empty(), answer.failed) << task;
+    return answer.failed ? answer.content["findings"][0]["code"].get<std::string>() : seen[3];
+  };
+  ASSERT_EQ(tools()[3].name, "judge");
+  EXPECT_EQ(judged("norm/rmsnorm_bf16"), "--task=norm/rmsnorm_bf16");
+  const auto inside = (allowed.path() / "t").string(), outside = (other.path() / "t").string();
+  EXPECT_EQ(judged(inside), "--task=" + inside);
+  EXPECT_EQ(judged(inside + "/../t/task.toml"), "--task=" + inside + "/../t/task.toml");
+  for (const auto& task :
+       {outside, outside + "/task.toml", inside + "/../../" + other.path().filename().string() + "/t",
+        (allowed.path() / "link").string(), std::string("/"), std::string("/no/such/place"),
+        std::string("../../no/such"), std::string("norm/../../../no/such"), allowed.path().string() + "x"})
+    EXPECT_EQ(judged(task), "MCP0005") << task;
+}
+
 TEST(Mcp, FindingsOnStderrComeBackAsFindings) {
   Talk talk([](const base::Command&) {
     return said("", 2,

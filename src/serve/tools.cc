@@ -139,7 +139,19 @@ base::Findings findings_in(const std::string& said) {
   return findings;
 }
 
-std::optional<base::Finding> refused(const Tool& tool, const json& arguments) {
+// Whether a call may name this task: by its name, or by a path that really leads below one of the folders.
+bool may_name(const std::string& task, const std::vector<fs::path>& folders) {
+  std::error_code error;
+  const fs::path path = task;
+  auto real = fs::canonical(path, error);
+  if (error) return !path.is_absolute() && std::find(path.begin(), path.end(), "..") == path.end();
+  return std::any_of(folders.begin(), folders.end(), [&](const fs::path& folder) {
+    auto below = real.lexically_relative(fs::canonical(folder, error));
+    return !error && !below.empty() && *below.begin() != "..";
+  });
+}
+
+std::optional<base::Finding> refused(const Tool& tool, const json& arguments, const Calling& calling) {
   auto wrong = [&](std::string what) {
     return base::error("MCP0001", fmt::format("{}: {}", tool.name, what), "tools/list shows what it takes");
   };
@@ -151,6 +163,12 @@ std::optional<base::Finding> refused(const Tool& tool, const json& arguments) {
   for (const auto& one : arguments.value("args", json::array())) {
     if (one.get_ref<const std::string&>().find(":@") != std::string::npos)
       return wrong("an argument names a file: here values stand in the call itself");
+  }
+  if (auto task = text(arguments, "task"); !task.empty() && !may_name(task, calling.tasks)) {
+    return base::error(
+        "MCP0005", fmt::format("{}: the task '{}' lies where none is read", tool.name, task.substr(0, 200)),
+        "a task of 'tasks' by its name, or one below the folder that the server was started in; 'ptxlab mcp "
+        "--tasks DIR' names another");
   }
   auto code = text(arguments, "code");
   if (!std::all_of(code.begin(), code.end(), [](unsigned char c) { return isalnum(c); }))
@@ -298,7 +316,7 @@ std::string mismatch(const json& schema, const json& value, const std::string& w
 }
 
 Answer call(const Tool& tool, const json& arguments, const Calling& calling, const Runner& run) {
-  if (auto finding = refused(tool, arguments)) return findings_answer({*finding});
+  if (auto finding = refused(tool, arguments, calling)) return findings_answer({*finding});
   base::TemporaryFolder folder("ptxlab-tool");
   for (auto [name, file] : {std::pair{"ptx", kModule}, {"plan", kPlan}}) {
     if (!arguments.contains(name)) continue;

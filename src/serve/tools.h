@@ -37,9 +37,12 @@ struct Calling {
   std::filesystem::path program;       // ptxlab itself
   std::chrono::seconds longest{3600};  // no call may ask for more
   std::function<bool()> stop;          // asked twenty times a second
+  // Where tasks lie that a call may name by path. A task brings a reference that is compiled and executed: naming one is as good as
+  // running a program.
+  std::vector<std::filesystem::path> tasks;
 };
 
-// Findings: MCP0001 the arguments are not as the schema says, MCP0002 it took too long, MCP0003 it was given up, MCP0004 the command
+// Findings: MCP0001 the arguments are not as the schema says, MCP0005 the task lies elsewhere, MCP0002 it took too long, MCP0003 it was given up, MCP0004 the command
 // crashed or its answer is none; else the command's own.
 Answer call(const Tool& tool, const nlohmann::json& arguments, const Calling& calling, const Runner& run = base::run);
 
