@@ -78,9 +78,7 @@ std::optional<Pipe> make_pipe() {
 std::array<std::atomic<pid_t>, 256> running_groups;
 
 void end_groups(int signal) {
-  for (auto& group : running_groups) {
-    if (pid_t leader = group.load()) kill(-leader, SIGKILL);
-  }
+  end_running_groups();
   raise(signal);  // its handling is the system's own again, and it comes when this returns
 }
 
@@ -366,6 +364,12 @@ std::optional<Outcome> prepare(const Command& command, Prepared& prepared) {
 }
 
 }  // namespace
+
+void end_running_groups() {
+  for (auto& group : running_groups) {
+    if (pid_t leader = group.load()) kill(-leader, SIGKILL);
+  }
+}
 
 Outcome run(const Command& command) {
   Prepared prepared;

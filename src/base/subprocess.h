@@ -24,8 +24,8 @@ struct Limits {
 struct Command {
   std::vector<std::string> argv;  // argv[0]: a path (as seen from the caller's folder), or a name looked up in PATH
   std::string input;              // stdin
-  std::vector<std::string_view> more_input;  // stdin goes on with these, which outlive run()
-  std::filesystem::path cwd;      // empty: the caller's
+  std::vector<std::string_view> more_input;                      // stdin goes on with these, which outlive run()
+  std::filesystem::path cwd;                                     // empty: the caller's
   std::vector<std::pair<std::string, std::string>> environment;  // added to or replacing the caller's
   Limits limits;
   std::function<bool()> stop;  // asked twenty times a second where it is set; true ends the process and its group
@@ -43,6 +43,10 @@ struct Outcome {
 
 // Blocks until the process and its group are gone. Thread-safe.
 Outcome run(const Command& command);
+
+// Kills every group that runs now. Async-signal-safe: for handlers of signals that end this program. Without one of their own SIGINT,
+// SIGTERM and SIGHUP do it.
+void end_running_groups();
 
 // "exited with 1", "killed by signal 11 (Segmentation fault)", "ran longer than 30 s" ...
 std::string describe(const Outcome& outcome);

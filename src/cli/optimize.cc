@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/finding_json.h"
+#include "base/interrupt.h"
 #include "cli/commands.h"
 #include "cli/files.h"
 #include "cli/gpu_option.h"
@@ -335,6 +336,7 @@ int optimize(Words words) {
   auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
   if (auto code = prepare(call)) return *code;
+  base::note_interrupts();
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);
   auto proposers = make_proposers(
       wanted.proposers, {evaluator.get(), wanted.model_settings, wanted.budget, wanted.prompt, wanted.without});
@@ -355,6 +357,7 @@ int optimize(Words words) {
   options.turns = static_cast<int>(std::min<uint64_t>(wanted.turns, 100));
   options.accept_estimate = wanted.accept_estimate;
   options.search = call.search;
+  options.stop = base::interrupted;
   options.command = wanted.command;
   auto judging = [&](const record::Candidate& c) { return call.judge->judge(call.task, c, call.judging); };
   auto result = loop::optimise(brief, chosen, judging, archive->get(), options, show_progress);
@@ -366,6 +369,7 @@ int optimize(Words words) {
   } else {
     tell(result, brief, written);
   }
+  base::end_as_interrupted();
   return result.failed ? kExitInfrastructure : kExitDone;
 }
 

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "base/interrupt.h"
 #include "base/nearest.h"
 #include "cli/files.h"
 #include "llm/agent.h"
@@ -71,6 +72,7 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
   auto prompt = read_prompt(parts);
   if (!prompt) return prompt.findings();
   auto client = std::make_unique<llm::Client>(*std::move(model), *std::move(key), *settings, *budget, *price);
+  client->stop = base::interrupted;
   return only(llm::make_model_proposer(std::move(client), *std::move(prompt)));
 }
 

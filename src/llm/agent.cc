@@ -10,6 +10,7 @@
 
 #include "base/bounded_json.h"
 #include "base/finding_json.h"
+#include "base/interrupt.h"
 #include "base/subprocess.h"
 #include "base/utf8.h"
 #include "llm/dialect.h"
@@ -106,6 +107,7 @@ class AgentProposer final : public record::Proposer {
     run.limits.wall = settings_.http.whole;
     run.limits.address_space = static_cast<uint64_t>(settings_.agent_gib * (1 << 30));
     run.limits.output = kMostOutput;
+    run.stop = base::interrupted;
     auto outcome = base::run(run);
     language_ = brief.language;
     return read(outcome, hidden(std::move(run.input)), *questions, count);

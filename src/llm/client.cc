@@ -53,7 +53,11 @@ base::Findings not_known(const Model& model, const Settings& settings) {
 }  // namespace
 
 Client::Client(Model model, Key key, Settings settings, Limits limits, std::optional<Price> price)
-    : sleep([](milliseconds time) { std::this_thread::sleep_for(time); }),
+    : sleep([this](milliseconds time) {
+        auto end = steady_clock::now() + time;
+        while (steady_clock::now() < end && !stopped())
+          std::this_thread::sleep_for(std::min<steady_clock::duration>(milliseconds(100), end - steady_clock::now()));
+      }),
       model_(std::move(model)),
       key_(std::move(key)),
       settings_(std::move(settings)),
@@ -65,7 +69,7 @@ HttpOutcome Client::send(HttpRequest request) {
   HttpLimits limits = settings_.http;
   request.proxy = model_.proxy;
   if (auto left = budget_.left(steady_clock::now())) limits.whole = std::min(limits.whole, *left);
-  auto outcome = post(request, key_.empty() ? Header() : model_.dialect->key_header(key_), limits);
+  auto outcome = post(request, key_.empty() ? Header() : model_.dialect->key_header(key_), limits, stop);
   for (auto* text :
        {&outcome.body, &outcome.content_type, &outcome.content_encoding, &outcome.location, &outcome.retry_after})
     *text = key_.hide(*text);
@@ -133,6 +137,11 @@ Client::Asked Client::ask(const Question& question, uint64_t seed) {
   record::Exchange exchange;
   Usage used;
   for (int number = 1;;) {
+    if (stopped()) {
+      HttpOutcome given_up;
+      given_up.end = End::stopped;
+      return {read_reply(model_, question, given_up), exchange.tries.empty() ? std::nullopt : std::optional(exchange)};
+    }
     if (auto refusal = budget_.enter(expected, steady_clock::now(), next.dollars)) {
       base::Finding finding{"LLM0014", base::Severity::error, {model_.url.text()}, *refusal, "--budget sets it", {}};
       return {finding, exchange.tries.empty() ? std::nullopt : std::optional(std::move(exchange))};

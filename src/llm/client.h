@@ -24,7 +24,7 @@ class Client {
     base::Result<Reply> reply;
     std::optional<record::Exchange> exchange;  // nothing where the budget kept the question from being sent
   };
-  // Errors: those of read_reply, and LLM0014 where the budget is used up. Thread-safe; `seed` draws the waits, and the server's
+  // Errors: those of read_reply, LLM0010 too where `stop` says so, and LLM0014 where the budget is used up. Thread-safe; `seed` draws the waits, and the server's
   // answer where it takes a seed.
   Asked ask(const Question& question, uint64_t seed);
 
@@ -41,12 +41,15 @@ class Client {
   int64_t expected_answer() const;
   // Tests wait in no time.
   std::function<void(std::chrono::milliseconds)> sleep;
+  // Asked ten times a second; true gives up what is on its way.
+  std::function<bool()> stop;
 
  private:
   HttpOutcome send(HttpRequest request);
   // Whether the server has refused a field of this request that another request can do without.
   bool mended(const Asking& asking, const HttpOutcome& outcome);
   std::set<std::string, std::less<>> left_out_fields() const;
+  bool stopped() const { return stop && stop(); }
   void priced(Usage& usage) const;
   void note_length(int64_t answered);
   Model model_;

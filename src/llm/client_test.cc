@@ -262,6 +262,26 @@ TEST(Client, SilenceEndsBeforeTheDeadlineWhereAsked) {
   server.stopping = true;
 }
 
+TEST(Client, WhatIsGivenUpEndsSoonWhetherItAsksOrWaits) {
+  RawServer* self = nullptr;
+  RawServer silent([&](int) {
+    while (!self->stopping) std::this_thread::sleep_for(milliseconds(20));
+  });
+  self = &silent;
+  FakeServer busy({"status 429 retry-after=60"}, {});
+  for (const auto& url : {silent.url(), busy.url()}) {
+    Client client({"m", *parse_url(url), &openai_dialect()}, Key(kSecret), *parse_settings(""), {});
+    auto start = std::chrono::steady_clock::now();
+    client.stop = [&] { return std::chrono::steady_clock::now() - start > milliseconds(200); };
+    auto asked = client.ask(kQuestion, 1);
+    EXPECT_EQ(code_of(asked), "LLM0010");
+    EXPECT_NE(asked.reply.findings().front().message.find("given up"), std::string::npos);
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000)) << url;
+    EXPECT_FALSE(client.ask(kQuestion, 1).exchange) << "nothing more is sent";
+  }
+  silent.stopping = true;
+}
+
 // A certificate for 127.0.0.1 made on the spot.
 struct Certificate {
   EVP_PKEY* key = EVP_RSA_gen(2048);

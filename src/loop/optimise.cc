@@ -32,6 +32,8 @@ std::string content_key(const Candidate& candidate) {
   return base::sha256(candidate.ptx) + (candidate.plan ? base::sha256(*candidate.plan) : "");
 }
 
+bool stopped(const OptimiseOptions& options) { return options.stop && options.stop(); }
+
 // What has been proposed, in which order it is judged, and what is still to come.
 class Gathering {
  public:
@@ -71,7 +73,7 @@ class Gathering {
   void finish() {
     if (copies_ > 0)
       result_.notes.push_back(fmt::format("{} candidates were copies of others and were left out", copies_));
-    if (taken_ < options_.candidates)
+    if (taken_ < options_.candidates && !stopped(options_))
       result_.notes.push_back(
           fmt::format("{} of {} candidates: the proposers had no more", taken_, options_.candidates));
   }
@@ -96,6 +98,7 @@ class Gathering {
   }
 
   bool ask(Member& member, const record::Brief& brief, int turn) {
+    if (stopped(options_)) return true;
     int count = options_.candidates;
     if (member.learns)
       count = turn == turns_ && members_.size() == 1 ? count - taken_ : std::min(share(), count - taken_);
@@ -299,7 +302,7 @@ void judge_all(const record::Brief& brief, std::vector<Candidate> candidates, co
   std::atomic<bool> stop = false;
   size_t done = result.attempts.size(), total = done + candidates.size();
   base::parallel_for(candidates.size(), options.threads, [&](size_t i) {
-    if (stop) return;
+    if (stop || stopped(options)) return;
     Attempt attempt;
     attempt.run = result.run.id;
     attempt.task = brief.task.name;
@@ -355,11 +358,17 @@ Optimised optimise(const record::Brief& brief, std::span<record::Proposer* const
   Stopping stopping(options.search);
   for (int turn = 1; turn <= gathering.turns() && !result.failed; ++turn) {
     auto candidates = gathering.next(told, turn);
-    if (turn > 1 && candidates.empty()) break;
-    size_t from = result.attempts.size();
+    if (turn > 1 && candidates.empty() && !stopped(options)) break;
+    size_t from = result.attempts.size(), proposed = candidates.size();
     judge_all(told, std::move(candidates), judge, archive, options, progress, result);
     for (size_t i = from; i < result.attempts.size(); ++i)
       told.earlier.push_back(as_earlier(result.attempts[i].candidate, result.attempts[i].verdict));
+    if (stopped(options)) {
+      const size_t left = proposed - (result.attempts.size() - from);
+      result.notes.push_back(fmt::format("interrupted in turn {} of {}{}", turn, gathering.turns(),
+                                         left ? fmt::format("; {} candidates were not judged", left) : ""));
+      break;
+    }
     auto why = turn < gathering.turns() ? stopping.after_turn(told.earlier) : std::nullopt;
     if (!why) continue;
     result.notes.push_back(*why);

@@ -27,6 +27,7 @@ struct OptimiseOptions {
   size_t threads = 0;            // 0: the machine's cores
   bool accept_estimate = false;  // an estimate may replace the original
   std::string command;           // as typed, for the archive
+  std::function<bool()> stop;    // true: nothing new is begun, and what there is is the result
   SearchOptions search;          // what the samples of each turn are asked, and when to stop
 };
 
