@@ -36,6 +36,14 @@ base::Result<Model> parse_model(const Dialect& dialect, std::string_view text) {
   }
   auto url = parse_url(named ? text.substr(at + 1) : dialect.home());
   if (!url) return url.findings();
+  if (!url->https && url->host == dialect.vendor_host()) {
+    return base::Finding{"LLM0001",
+                         base::Severity::error,
+                         {},
+                         fmt::format("{} is asked over https alone: a key would lie open on its way", url->host),
+                         dialect.home().empty() ? fmt::format("https://{}/v1", url->host) : std::string(dialect.home()),
+                         {}};
+  }
   auto proxy = proxy_for(*url);
   if (!proxy) return proxy.findings();
   return Model{std::string(text.substr(0, at)), *std::move(url), &dialect, *std::move(proxy)};

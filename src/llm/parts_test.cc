@@ -70,7 +70,8 @@ TEST(Model, NamesMayHoldAnything) {
   ASSERT_TRUE(model.ok());
   EXPECT_EQ(model->name, "org/Qwen3:8b@main");
   EXPECT_EQ(model->url.port, 1);
-  for (const char* text : {"gpt", "@http://x/v1", "m@x/v1", "m@"})
+  for (const char* text :
+       {"gpt", "@http://x/v1", "m@x/v1", "m@", "m@http://api.openai.com/v1", "m@http://API.OpenAI.com:443/v1"})
     EXPECT_FALSE(parse_model(openai_dialect(), text).ok()) << text;
 }
 
