@@ -5,6 +5,7 @@ import os
 import pathlib
 import select
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -51,6 +52,20 @@ class Refusals(unittest.TestCase):
             code, said = self.refused(environment={"PTXLAB_ROOT": folder, "PTXLAB_YES": ""})
             self.assertEqual(code, 2, said)
             self.assertIn("LLM0050", said)
+
+
+@unittest.skipUnless(STAMP.exists() or os.environ.get("CI"), "the model is not there: tools/setup --model could not fetch it")
+class ServerRefusals(unittest.TestCase):
+    refused = Refusals.refused
+
+    def test_what_the_server_cannot_do_is_a_finding_too(self):
+        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as other:
+            junk = pathlib.Path(folder) / "junk.gguf"
+            junk.write_bytes(b"GGUF and nothing that belongs behind it")
+            code, said = self.refused("--model", str(junk), "--port", "0")
+            self.assertEqual((code, "error[LLM0051]" in said), (2, True), said)
+            code, said = self.refused("--port", str(other.getsockname()[1]))
+            self.assertEqual((code, "error[LLM0050]" in said), (3, True), said)
 
 
 @unittest.skipUnless(STAMP.exists() or os.environ.get("CI"), "the model is not there: tools/setup --model could not fetch it")

@@ -8,6 +8,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <sstream>
+
 #include "base/file.h"
 #include "llm/fake_server.h"
 
@@ -206,6 +208,57 @@ class RawServer {
   int listener_ = -1, port_ = 0;
   std::thread thread_;
 };
+
+// The bytes of an answer as servers frame them, rightly and wrongly: nothing but a whole answer is taken for one.
+TEST(Client, HoweverAnAnswerIsFramed) {
+  const std::string json = R"({"choices":[{"message":{"content":"Yes."},"finish_reason":"stop"}]})";
+  const std::string ok = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n";
+  auto chunk = [](const std::string& text) {
+    std::ostringstream size;
+    size << std::hex << text.size();
+    return size.str() + "\r\n" + text + "\r\n";
+  };
+  const std::string chunked = ok + "Transfer-Encoding: chunked\r\n\r\n";
+  const std::string two = chunk(json.substr(0, 10)) + chunk(json.substr(10));
+  auto length = [&](const std::string& size) { return ok + "Content-Length: " + size + "\r\n\r\n" + json; };
+  const std::string right = length(std::to_string(json.size()));
+  struct Case {
+    std::string what, answer, code;
+  };
+  for (const auto& c : {
+           Case{"chunks", chunked + two + "0\r\n\r\n", ""},
+           Case{"until it closes", "HTTP/1.0 200 OK\r\n\r\n" + json, ""},
+           Case{"after a first word", "HTTP/1.1 100 Continue\r\n\r\n" + right, ""},
+           Case{"more than was said", right + "and more", ""},
+           Case{"no last chunk", chunked + two, "LLM0010"},
+           Case{"half a chunk", chunked + "ffff\r\n" + json, "LLM0010"},
+           Case{"a chunk of no size", chunked + "zz\r\n" + json + "\r\n0\r\n\r\n", "LLM0010"},
+           Case{"a chunk of every size", chunked + "ffffffffffffffff\r\n" + json, "LLM0010"},
+           Case{"less than was said", length("100000"), "LLM0010"},
+           Case{"an endless length", length("99999999999999999999"), "LLM0010"},
+           Case{"no length at all", ok + "Content-Length: none\r\n\r\n" + json, "LLM0013"},
+           Case{"another protocol", "SSH-2.0-OpenSSH_9.2\r\n", "LLM0010"},
+           Case{"half a header", "HTTP/1.1 200 OK\r\nContent-Ty", "LLM0010"},
+           Case{"a header without end", "HTTP/1.1 200 OK\r\nX: " + std::string(1 << 20, 'x'), "LLM0010"},
+           Case{"nothing", "HTTP/1.1 204 No Content\r\n\r\n", "LLM0013"},
+       }) {
+    RawServer server([&](int connection) {
+      std::string head;
+      for (char byte; !head.ends_with("\r\n\r\n") && recv(connection, &byte, 1, 0) == 1;) head += byte;
+      send(connection, c.answer.data(), c.answer.size(), MSG_NOSIGNAL);
+      shutdown(connection, SHUT_WR);
+      for (char rest[4096]; recv(connection, rest, sizeof rest, 0) > 0;) continue;
+    });
+    Asker asker(server.url(), "tries=1,timeout=5");
+    auto start = std::chrono::steady_clock::now();
+    auto asked = asker.ask();
+    EXPECT_EQ(code_of(asked), c.code) << c.what << ": " << base::render(asked.reply.findings(), "");
+    if (asked.reply) {
+      EXPECT_EQ(asked.reply->text, "Yes.") << c.what;
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(4000)) << c.what;
+  }
+}
 
 TEST(Client, AConnectionClosedWithoutAWordIsTriedAgain) {
   RawServer server([](int) {});
