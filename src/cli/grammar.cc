@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <cstdlib>
+#include <charconv>
+#include <optional>
+#include <string_view>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -12,6 +14,23 @@
 #include "cli/target_option.h"
 
 namespace ptxlab::cli {
+
+namespace {
+
+// "8.8" or "9": a number, and one digit behind the point.
+std::optional<isa::PtxVersion> version_named(std::string_view name) {
+  unsigned major = 0, minor = 0;
+  auto [point, error] = std::from_chars(name.data(), name.data() + name.size(), major);
+  auto rest = name.substr(static_cast<size_t>(point - name.data()));
+  if (error != std::errc() || major < 1 || major > 99) return std::nullopt;
+  if (!rest.empty()) {
+    if (rest.size() != 2 || rest[0] != '.' || rest[1] < '0' || rest[1] > '9') return std::nullopt;
+    minor = static_cast<unsigned>(rest[1] - '0');
+  }
+  return static_cast<isa::PtxVersion>(10 * major + minor);
+}
+
+}  // namespace
 
 int grammar(Words words) {
   std::string target_name = "sm_90a", format = "gbnf", root = "module", version_name, out;
@@ -36,11 +55,12 @@ int grammar(Words words) {
     return refuse("CLI0070", fmt::format("--root {}: there is no such root", root), "module or answer");
   isa::PtxVersion version = 999;
   if (!version_name.empty()) {
-    char* end = nullptr;
-    double number = std::strtod(version_name.c_str(), &end);
-    if (*end || !(number >= 1 && number < 90))
-      return refuse("CLI0070", fmt::format("--ptx {}: that is no version", version_name), "such as 8.8");
-    version = static_cast<isa::PtxVersion>(number * 10 + 0.5);
+    auto named = version_named(version_name);
+    if (!named) return refuse("CLI0070", fmt::format("--ptx {}: that is no version", version_name), "such as 8.8");
+    version = *named;
+    if (auto first = isa::first_version(*target); version < first)
+      return refuse("CLI0070", fmt::format("PTX {} has no {}", version_name, target->name()),
+                    fmt::format("it begins with PTX {}.{}", first / 10, first % 10));
   }
   auto made =
       ptx::grammar_for(*target, version, root == "answer" ? ptx::GrammarRoot::answer : ptx::GrammarRoot::module);
