@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "base/interrupt.h"
@@ -193,10 +194,27 @@ base::Result<ProposerFacts> proposer_facts(std::string_view item, const Proposer
   return facts;
 }
 
+namespace {
+
+// Where the first item of the list ends. A command may hold commas: of an agent's only one in front of another proposer's name ends it.
+size_t end_of_item(std::string_view list) {
+  size_t comma = list.find(',');
+  if (!list.starts_with("agent:")) return comma;
+  for (; comma != list.npos; comma = list.find(',', comma + 1)) {
+    auto name = list.substr(comma + 1);
+    name = name.substr(0, name.find_first_of(":,"));
+    const auto& all = providers();
+    if (std::any_of(all.begin(), all.end(), [&](const Provider& known) { return known.name == name; })) break;
+  }
+  return comma;
+}
+
+}  // namespace
+
 base::Result<Proposers> make_proposers(std::string_view list, const ProposerParts& parts) {
   Proposers proposers;
   while (true) {
-    size_t comma = list.find(',');
+    size_t comma = end_of_item(list);
     auto made = make(list.substr(0, comma), parts);
     if (!made) return made.findings();
     for (auto& proposer : *made) proposers.push_back(std::move(proposer));

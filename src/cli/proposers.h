@@ -24,7 +24,7 @@ struct ProposerParts {
 
 using Proposers = std::vector<std::unique_ptr<record::Proposer>>;
 
-// "rules,files:DIR" to proposers, in that order. To be called before the process has threads: a model's key is taken out of
+// "rules,files:DIR" to proposers, in that order; an agent's command may hold commas. To be called before the process has threads: a model's key is taken out of
 // the environment. Errors: CLI0050 unknown name (with the nearest), CLI0051 the part after the colon is missing or not
 // wanted, LLM0001 to LLM0004, LLM0007 to LLM0009 and LLM0032 of a model, LLM0043 of an agent.
 base::Result<Proposers> make_proposers(std::string_view list, const ProposerParts& parts);
