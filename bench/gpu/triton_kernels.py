@@ -6,6 +6,7 @@ divide by 16 (which lets it load 16 bytes at a time). Exported, the variants of 
 usage: triton_kernels.py check [--cpu] [NAME...]    against PyTorch, on this GPU; --cpu: by Triton's interpreter, at the check sizes
        triton_kernels.py time [NAME...]             medians at the timed sizes, on this GPU
        triton_kernels.py export --to DIR [NAME...]  PTX, plan and cubins by variant; needs neither GPU nor PyTorch
+       triton_kernels.py baselines [NAME...]        triton.ptx and triton.plan.toml of each task: its second baseline; likewise
   --target 90  the compute capability to export for (90: sm_90a)
 """
 import argparse
@@ -375,6 +376,16 @@ def merged(kernel, target):
     return module + "\n" + "\n".join(functions), 'schema = "ptxlab.plan/1"\n\n' + "\n".join(launches), cubins
 
 
+def baselines(kernels, target):
+    for kernel in kernels:
+        ptx, plan, _ = merged(kernel, target)
+        folder = workloads.ROOT / "tasks" / kernel.work.task
+        (folder / "triton.ptx").write_text(ptx)
+        (folder / "triton.plan.toml").write_text(plan)
+        print(f"{kernel.work.task}/triton.ptx: {len(ptx.splitlines())} lines")
+    return 0
+
+
 def repr_(text):
     return f'"{text}"'
 
@@ -459,7 +470,7 @@ def times(kernels):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=["check", "time", "export"])
+    parser.add_argument("what", choices=["check", "time", "export", "baselines"])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--to", type=pathlib.Path)
     parser.add_argument("--target", type=int, default=90)
@@ -470,6 +481,8 @@ def main():
         if not arguments.to:
             parser.error("export wants --to DIR")
         return export(kernels, arguments.to, arguments.target)
+    if arguments.what == "baselines":
+        return baselines(kernels, arguments.target)
     return check(kernels, arguments.cpu) if arguments.what == "check" else times(kernels)
 
 

@@ -77,13 +77,18 @@ base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& 
   return baseline;
 }
 
+base::Result<Baseline> read_rival(const task::Task& task, size_t i, const isa::Target& target,
+                                  const Assemblers& assemblers) {
+  task::Task as_first = task;
+  as_first.ptx = task.folder / task.baselines[i].file;
+  as_first.plan = task.folder / task.baselines[i].plan;
+  return read_baseline(as_first, target, assemblers);
+}
+
 Rivals read_rivals(const task::Task& task, const isa::Target& target, const Assemblers& assemblers) {
   Rivals made;
   for (size_t i = 1; i < task.baselines.size(); ++i) {
-    task::Task as_first = task;
-    as_first.ptx = task.folder / task.baselines[i].file;
-    as_first.plan = task.folder / task.baselines[i].plan;
-    auto read = read_baseline(as_first, target, assemblers);
+    auto read = read_rival(task, i, target, assemblers);
     if (read) {
       made.baselines.push_back(std::move(*read));
     } else {

@@ -33,6 +33,10 @@ struct Baseline {
 // files. Its resources and digests come from the ptxas that takes it, where there is one. Errors: what keeps it from being a baseline.
 base::Result<Baseline> read_baseline(const task::Task& task, const isa::Target& target, const Assemblers& assemblers);
 
+// The task's baseline number `i`, counted from 0. Errors: as for the first.
+base::Result<Baseline> read_rival(const task::Task& task, size_t i, const isa::Target& target,
+                                  const Assemblers& assemblers);
+
 // The task's further baselines (an expert's kernel, another compiler's), which candidates are timed against too. One that cannot be
 // read is a warning.
 struct Rivals {

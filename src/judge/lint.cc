@@ -11,6 +11,7 @@
 #include "judge/emulate.h"
 #include "judge/emulate_gate.h"
 #include "judge/judge_finding.h"
+#include "judge/policy.h"
 #include "ptx/verifier.h"
 #include "task/mutants.h"
 #include "task/view.h"
@@ -22,7 +23,8 @@ using base::Severity;
 using Result = LintRow::Result;
 
 // LINT0001 the baseline is not right, LINT0002 an input does not matter, LINT0003 a mutant passes, LINT0004 `skip` names no
-// mutant, LINT0005 the baseline's error is beyond what the rule allows without it, LINT0006 an output is constant.
+// mutant, LINT0005 the baseline's error is beyond what the rule allows without it, LINT0006 an output is constant, LINT0007 a
+// further baseline is not right.
 class Linter {
  public:
   Linter(const task::Task& task, const LintOptions& options, const Parts& parts)
@@ -32,6 +34,7 @@ class Linter {
 
   LintReport run() {
     if (!make() || !run_baseline()) return std::move(report_);
+    further_baselines();
     own_error();
     constant_outputs();
     sensitivity();
@@ -91,6 +94,45 @@ class Linter {
     base::parallel_for(runs_.size(), options_.threads,
                        [&](size_t i) { runs_[i] = run(baseline_.module, plans_[i], i, 0); });
     return true;
+  }
+
+  // A speed-up is quoted against the strongest baseline: none may be strong because it breaks the task's rules.
+  void further_baselines() {
+    for (size_t i = 1; i < task_.baselines.size(); ++i) {
+      const std::string what = "baseline " + task_.baselines[i].file;
+      auto rival = read_rival(task_, i, baseline_.target, {});
+      auto gate = rival ? judged(*rival) : refused("cannot be read", rival.findings());
+      if (!gate.outcome && gate.status == record::GateStatus::passed) {
+        row(Result::ok, what, gate.reason);
+        continue;
+      }
+      fail("LINT0007", what, gate.outcome ? gate.outcome_reason : gate.reason,
+           "mend the kernel or its plan, or take the baseline out");
+      report_.findings.insert(report_.findings.end(), gate.findings.begin(), gate.findings.end());
+    }
+  }
+
+  static EmulateResult refused(std::string why, base::Findings findings) {
+    EmulateResult gate;
+    gate.status = record::GateStatus::failed;
+    gate.reason = std::move(why);
+    gate.findings = std::move(findings);
+    return gate;
+  }
+
+  // As a candidate would be, for the target that it is made for: the first baseline's says nothing of it.
+  EmulateResult judged(const Baseline& rival) const {
+    auto broken = check_policy(rival.module, task_, rival.module.target, initialised_bytes(baseline_.module));
+    std::erase_if(broken, [](const auto& finding) { return finding.severity != Severity::error; });
+    if (!broken.empty()) return refused("breaks a rule", std::move(broken));
+    std::vector<launch::ResolvedPlan> plans;
+    for (const auto& one : prepared_.cases) {
+      auto plan = launch::resolve(rival.plan, rival.module, one.data.binding);
+      if (!plan) return refused("its plan does not fit a case", plan.findings());
+      plans.push_back(std::move(*plan));
+    }
+    return run_emulate_gate(
+        {prepared_, baseline_, rival.module, plans, options_.seed, options_.threads, parts_.engine});
   }
 
   CaseRun run(const ptx::Module& module, const launch::ResolvedPlan& plan, size_t i, uint64_t budget) const {

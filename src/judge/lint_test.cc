@@ -32,6 +32,32 @@ TEST(Lint, EveryTaskIsFitToJudge) {
   }
 }
 
+// Every speed-up is quoted against the strongest baseline, so each of them has to be right.
+TEST(Lint, AFurtherBaselineHasToBeRight) {
+  auto task = task_named("elementwise/vector_add_f32");
+  task.emulate.resize(3);
+  task.random_count = 0;
+  ASSERT_GT(task.baselines.size(), 1u);
+  auto report = lint(task, {});
+  if (has(report, "ORA0001")) GTEST_SKIP() << "there is no g++";
+  EXPECT_FALSE(has(report, "LINT0007")) << text(report);
+  EXPECT_NE(text(report).find("baseline triton.ptx"), std::string::npos) << text(report);
+
+  base::TemporaryFolder folder("ptxlab-lint-test");
+  auto ptx = base::read_file(*task.ptx);
+  ASSERT_TRUE(ptx);
+  const size_t add = ptx->find("add.f32");
+  ASSERT_NE(add, std::string::npos);
+  std::ofstream(folder.path() / "wrong.ptx") << ptx->replace(add, 3, "sub");
+  task.baselines[1].file = folder.path() / "wrong.ptx";
+  task.baselines[1].plan = "baseline.plan.toml";
+  report = lint(task, {});
+  EXPECT_TRUE(has(report, "LINT0007")) << text(report);
+
+  task.baselines[1].file = "nowhere.ptx";
+  EXPECT_NE(text(lint(task, {})).find("cannot be read"), std::string::npos);
+}
+
 TEST(Lint, ALooseToleranceLetsMutantsPass) {
   auto task = task_named("elementwise/vector_add_f32");
   task.emulate.resize(2);
