@@ -274,7 +274,9 @@ class Explainer {
 }  // namespace
 
 base::Findings explain_slowness(const record::Verdict& verdict, const ptx::Module& module, const Baseline& baseline) {
-  const auto speedup = verdict.speedup();
+  // Of the baseline that is compared with, whichever is the strongest: of the others nothing is counted.
+  auto speedup = verdict.speedup();
+  if (verdict.timing && verdict.timing->first) speedup = verdict.timing->first->speedup;
   if (!speedup || *speedup >= kFaster || !record::is_right(verdict.outcome)) return {};
   return Explainer(verdict, module, baseline).run();
 }

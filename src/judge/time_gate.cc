@@ -124,21 +124,33 @@ class Gate {
     result_.outcome = judge::outcome_of(timing_, result_.outcome_reason);
     result_.outcome_reason += fmt::format(" on {}", timing_.device);
     result_.status = result_.outcome == OutcomeName::unstable ? GateStatus::failed : GateStatus::passed;
-    result_.reason = record::speedup_text(timing_.speedup, timing_.low, timing_.high);
+    result_.reason = record::speedup_text(timing_);
     result_.timing = std::move(timing_);
     return std::move(result_);
   }
 
  private:
   void over_the_sizes() {
-    std::vector<stats::Interval> intervals;
+    std::vector<stats::Interval> strongest, first;
     std::vector<double> weights;
+    const std::string own = name_of(*input_.baselines.front());
+    bool others = false;
+    const auto logs = [](const auto& one) {
+      return stats::Interval{std::log(one.low), std::log(one.high), std::log(one.speedup)};
+    };
     for (const auto& one : timing_.sizes) {
-      intervals.push_back({std::log(one.low), std::log(one.high), std::log(one.speedup)});
+      strongest.push_back(logs(one));
       weights.push_back(one.weight);
+      auto rival = std::find_if(one.rivals.begin(), one.rivals.end(), [&](const auto& r) { return r.name == own; });
+      const bool other = one.baseline != own && rival != one.rivals.end();
+      first.push_back(other ? logs(*rival) : logs(one));
+      others = others || other;
     }
-    auto all = stats::pooled(intervals, weights);
+    auto all = stats::pooled(strongest, weights);
     timing_.speedup = std::exp(all.center), timing_.low = std::exp(all.low), timing_.high = std::exp(all.high);
+    if (!others) return;
+    all = stats::pooled(first, weights);
+    timing_.first = {own, std::exp(all.center), std::exp(all.low), std::exp(all.high)};
   }
 
   TimeResult skipped(std::string why) {
@@ -504,7 +516,7 @@ OutcomeName outcome_of(const record::Timing& timing, std::string& reason) {
   auto first = [&](OutcomeName outcome) {
     return std::find_if(sizes.begin(), sizes.end(), [&](const TimedSize& one) { return one.outcome == outcome; });
   };
-  std::string how = record::speedup_text(timing.speedup, timing.low, timing.high);
+  std::string how = record::speedup_text(timing);
   if (auto at = first(OutcomeName::unstable); at != sizes.end()) {
     reason = fmt::format("no figure to rely on at {}: {}", at->size, at->reason);
     return OutcomeName::unstable;
@@ -518,8 +530,9 @@ OutcomeName outcome_of(const record::Timing& timing, std::string& reason) {
   auto call = stats::call_of({std::log(timing.low), std::log(timing.high), std::log(timing.speedup)}, {.delta = delta});
   auto slower = first(OutcomeName::slower);
   if (slower != sizes.end() && call != stats::Call::slower) {
+    const std::string as = timing.first ? slower->baseline : "";
     reason = fmt::format("slower at {} ({}), whatever it is elsewhere", slower->size,
-                         record::speedup_text(slower->speedup, slower->low, slower->high));
+                         record::speedup_text(slower->speedup, slower->low, slower->high, as));
     return OutcomeName::slower;
   }
   reason = how;

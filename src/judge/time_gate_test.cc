@@ -79,6 +79,39 @@ TEST_F(TimeGate, FasterSlowerSame) {
   EXPECT_EQ(little.outcome, OutcomeName::same) << "less than identical kernels differ by";
 }
 
+TEST_F(TimeGate, TheStrongestBaselineCountsAndTheFirstStandsBeside) {
+  write("rival.ptx", kernel("faster_10"));
+  write("rival.plan.toml", plan("faster_10"));
+  task.baselines = {{"ptx", "inc.ptx", "inc.plan.toml"}, {"ptx", "rival.ptx", "rival.plan.toml"}};
+  auto verdict = judge("faster_5");
+  EXPECT_EQ(verdict.outcome, OutcomeName::slower) << record::text(verdict, {});
+  ASSERT_TRUE(verdict.timing);
+  EXPECT_EQ(verdict.timing->against(), "rival.ptx");
+  EXPECT_NEAR(verdict.timing->speedup, 1.05 / 1.10, 0.003);
+  ASSERT_TRUE(verdict.timing->first);
+  EXPECT_EQ(verdict.timing->first->name, "inc.ptx");
+  EXPECT_NEAR(verdict.timing->first->speedup, 1.05, 0.003);
+  EXPECT_LT(verdict.timing->first->low, verdict.timing->first->speedup);
+  EXPECT_NE(verdict.reason.find("times as fast as rival.ptx ("), std::string::npos) << verdict.reason;
+  EXPECT_NE(verdict.reason.find("times as fast as inc.ptx ("), std::string::npos) << verdict.reason;
+  for (const auto& finding : verdict.gate(GateName::time).findings)
+    EXPECT_FALSE(finding.code.starts_with("JDG008"))
+        << "it is no slower than the kernel it is compared with: " << finding.message;
+
+  auto back = record::verdict_from_json(record::to_json(verdict));
+  ASSERT_TRUE(back && back->timing && back->timing->first);
+  EXPECT_EQ(record::to_json(*back), record::to_json(verdict));
+
+  // Weaker than the first: it stands beside and changes nothing.
+  write("rival.ptx", kernel("slower_10"));
+  write("rival.plan.toml", plan("slower_10"));
+  verdict = judge("faster_5");
+  EXPECT_EQ(verdict.outcome, OutcomeName::faster);
+  EXPECT_FALSE(verdict.timing->first);
+  EXPECT_EQ(verdict.timing->against(), "inc.ptx");
+  EXPECT_EQ(verdict.timing->sizes[0].rivals.at(0).name, "rival.ptx");
+}
+
 TEST_F(TimeGate, WhatCannotBeKnownIsUnstable) {
   for (const char* entry : {"unsteady", "throttles", "heats"}) {
     auto verdict = judge(entry);

@@ -34,8 +34,7 @@ std::string findings_of(const record::Earlier& earlier) {
 std::string measured(const record::Verdict& verdict) {
   if (!verdict.timing) return "";
   const auto& timing = *verdict.timing;
-  std::string text =
-      fmt::format("{} on {}", record::speedup_text(timing.speedup, timing.low, timing.high), timing.device);
+  std::string text = fmt::format("{} on {}", record::speedup_text(timing), timing.device);
   for (const auto& one : timing.sizes) {
     text += fmt::format("; at {} {} against {} of {}, {}", one.size, record::microseconds_text(one.candidate_us),
                         record::microseconds_text(one.baseline_us), one.baseline,

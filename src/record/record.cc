@@ -1,5 +1,6 @@
 #include "record/record.h"
 
+#include <algorithm>
 #include <cassert>
 
 namespace ptxlab::record {
@@ -85,6 +86,12 @@ bool is_right(OutcomeName outcome) {
     case OutcomeName::infrastructure: return false;
   }
   return false;
+}
+
+std::string Timing::against() const {
+  if (sizes.empty()) return "";
+  bool one = std::all_of(sizes.begin(), sizes.end(), [&](const auto& s) { return s.baseline == sizes[0].baseline; });
+  return one ? sizes[0].baseline : "the strongest baseline";
 }
 
 std::vector<Gate> all_gates() {

@@ -142,9 +142,18 @@ struct TimedSize {
 
 // What the time gate measured.
 struct Timing {
-  std::string device, driver;             // "NVIDIA H200", "13.0": the CUDA version that the driver supports
-  double speedup = 1, low = 1, high = 1;  // over the sizes: the weighted geometric mean
+  std::string device, driver;  // "NVIDIA H200", "13.0": the CUDA version that the driver supports
+  double speedup = 1, low = 1,
+         high = 1;  // over the sizes: the weighted geometric mean, each against its strongest baseline
+  // Likewise against the task's first baseline alone, where another one is stronger at some size.
+  struct First {
+    std::string name;
+    double speedup = 1, low = 1, high = 1;
+  };
+  std::optional<First> first;
   std::vector<TimedSize> sizes;
+  // The one baseline that `speedup` is against, by name; "the strongest baseline" where it is another one at another size.
+  std::string against() const;
 };
 
 struct CaseResult {

@@ -124,8 +124,12 @@ TimedSize size_from(const json& value) {
 json to_json(const Timing& timing) {
   json sizes = json::array();
   for (const auto& one : timing.sizes) sizes.push_back(size_json(one));
+  json first;
+  if (const auto& own = timing.first)
+    first = {{"name", own->name}, {"speedup", own->speedup}, {"low", finite(own->low)}, {"high", finite(own->high)}};
   return {{"device", timing.device},   {"driver", timing.driver},     {"speedup", timing.speedup},
-          {"low", finite(timing.low)}, {"high", finite(timing.high)}, {"sizes", std::move(sizes)}};
+          {"low", finite(timing.low)}, {"high", finite(timing.high)}, {"against", timing.against()},
+          {"first", std::move(first)}, {"sizes", std::move(sizes)}};
 }
 
 base::Result<Timing> timing_from_json(const json& value) {
@@ -136,6 +140,9 @@ base::Result<Timing> timing_from_json(const json& value) {
     timing.speedup = value.at("speedup").get<double>();
     timing.low = or_else(value, "low", 0);
     timing.high = or_else(value, "high", INFINITY);
+    if (auto own = value.find("first"); own != value.end() && own->is_object())
+      timing.first = {own->at("name").get<std::string>(), own->at("speedup").get<double>(), or_else(*own, "low", 0),
+                      or_else(*own, "high", INFINITY)};
     for (const auto& one : value.at("sizes")) timing.sizes.push_back(size_from(one));
     return timing;
   } catch (const json::exception& error) {

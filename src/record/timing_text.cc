@@ -56,16 +56,22 @@ std::string microseconds_text(double us) {
   return fmt::format("{:.3f} ms", us / 1000);
 }
 
-std::string speedup_text(double speedup, double low, double high) {
-  if (!std::isfinite(high)) return fmt::format("{:.3f} times as fast (interval unknown)", speedup);
-  return fmt::format("{:.3f} times as fast ({:.3f} to {:.3f})", speedup, low, high);
+std::string speedup_text(double speedup, double low, double high, const std::string& as) {
+  std::string text = fmt::format("{:.3f} times as fast{}", speedup, as.empty() ? "" : " as " + as);
+  return text + (std::isfinite(high) ? fmt::format(" ({:.3f} to {:.3f})", low, high) : " (interval unknown)");
+}
+
+std::string speedup_text(const Timing& timing) {
+  if (!timing.first) return speedup_text(timing.speedup, timing.low, timing.high);
+  const auto& first = *timing.first;
+  return speedup_text(timing.speedup, timing.low, timing.high, timing.against()) + ", " +
+         speedup_text(first.speedup, first.low, first.high, first.name);
 }
 
 std::string timing_text(const Timing& timing) {
   std::string out = fmt::format("measured on {}, whose driver supports CUDA {}:\n", timing.device, timing.driver);
   for (const auto& one : timing.sizes) out += size_text(one);
-  if (timing.sizes.size() > 1)
-    out += fmt::format("  over the sizes: {}\n", speedup_text(timing.speedup, timing.low, timing.high));
+  if (timing.sizes.size() > 1) out += fmt::format("  over the sizes: {}\n", speedup_text(timing));
   return out;
 }
 

@@ -253,6 +253,23 @@ std::vector<int> usual_ks(int k) {
   return ks;
 }
 
+// Which baselines measured speed-ups are against, where tasks have more than one.
+std::string strongest_of(const RunData& run) {
+  std::map<std::string, std::set<size_t>> tasks;
+  bool more = false;
+  for (const auto& sample : run.samples) {
+    for (const auto& turn : sample.turns) {
+      if (!turn.against.empty()) tasks[turn.against].insert(sample.task);
+      more = more || turn.measured_over_first;
+    }
+  }
+  if (!more) return "";
+  std::string list;
+  for (const auto& [name, of] : tasks)
+    list += fmt::format("{}{} at {} task{}", list.empty() ? "" : ", ", name, of.size(), of.size() == 1 ? "" : "s");
+  return "measured speed-ups are against the strongest baseline: " + list;
+}
+
 std::vector<std::string> notes_of(const RunData& run, const RunMetrics& metrics) {
   std::vector<std::string> notes;
   size_t missing = 0;
@@ -281,6 +298,7 @@ std::vector<std::string> notes_of(const RunData& run, const RunMetrics& metrics)
   for (const auto& [tool, version] : run.toolchain) {
     if (tool == "ptxas" && version == "none") notes.emplace_back("there was no ptxas: nothing was assembled");
   }
+  if (auto strongest = strongest_of(run); !strongest.empty()) notes.push_back(std::move(strongest));
   if (run.device.empty()) notes.emplace_back("no GPU: every speed-up is estimated, none is measured");
   return notes;
 }

@@ -143,6 +143,8 @@ json sample_json(const RunData& run, const Sample& sample) {
     made["failure"] = name_of(turn->failure);
     if (turn->attempt) made["attempt"] = *turn->attempt;
     if (turn->measured) made["measured"] = speedup_json(turn->measured);
+    if (!turn->against.empty()) made["against"] = turn->against;
+    if (turn->measured_over_first) made["measured_over_first"] = speedup_json(turn->measured_over_first);
     if (turn->estimated) made["estimated"] = speedup_json(turn->estimated);
   }
   return made;

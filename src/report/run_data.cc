@@ -75,6 +75,11 @@ void fill(Turn& turn, const record::Attempt& attempt, bool gpu) {
   turn.right = found_right(verdict, turn.failure);
   turn.measured = measured_of(verdict);
   turn.estimated = estimated_of(verdict);
+  if (verdict.timing) turn.against = verdict.timing->against();
+  if (verdict.timing && verdict.timing->first) {
+    const auto& first = *verdict.timing->first;
+    turn.measured_over_first = Speedup{first.speedup, first.low, first.high, verdict.timing->device};
+  }
   same_is_one(turn, gpu);
   for (const auto& entry : verdict.resources) {
     turn.registers = std::max(turn.registers, entry.registers);

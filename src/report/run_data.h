@@ -77,6 +77,8 @@ struct Turn {
   bool assembled = false;    // ptxas took it
   bool right = false;        // found right by all gates that ran
   std::optional<Speedup> measured, estimated;
+  std::string against;  // measured: the strongest baseline, by name; empty where nothing was timed
+  std::optional<Speedup> measured_over_first;  // likewise against the task's first baseline, where that is another one
   int registers = 0, spill_bytes = 0, shared_bytes = 0;  // the most of any entry; 0 where it was not assembled
   std::vector<std::string> codes;                        // of all findings, each once, errors first
   std::vector<Claimed> claims;

@@ -175,16 +175,20 @@ std::string failures(const RunData& run, const RunMetrics& metrics, size_t width
 std::string tasks(const RunData& run, size_t width) {
   std::vector<Column> columns = {{"task"}};
   for (const auto& arm : run.arms) columns.push_back({arm_title(arm, width), true});
-  bool has_measured = false, has_estimated = false;
+  // Against which baseline a speed-up is matters where there is more than one.
+  bool has_measured = false, has_estimated = false, more = false;
   for (const auto& sample : run.samples)
     for (const auto& turn : sample.turns)
-      has_measured |= turn.measured.has_value(), has_estimated |= turn.estimated.has_value();
+      has_measured |= turn.measured.has_value(), has_estimated |= turn.estimated.has_value(),
+          more |= turn.measured_over_first.has_value();
   if (has_measured) columns.push_back({"best measured", true});
+  if (more) columns.insert(columns.end(), {{"against"}, {"over the first baseline", true}});
   if (has_estimated) columns.push_back({"best estimated", true});
   std::vector<std::vector<std::string>> rows;
   for (size_t t = 0; t < run.tasks.size(); ++t) {
     std::vector<std::string> row = {run.tasks[t].name};
-    std::optional<Speedup> measured, estimated;
+    const Turn* measured = nullptr;
+    std::optional<Speedup> estimated;
     for (size_t a = 0; a < run.arms.size(); ++a) {
       size_t right = 0, all = 0;
       for (const auto& sample : run.samples) {
@@ -192,13 +196,20 @@ std::string tasks(const RunData& run, size_t width) {
         ++all, right += sample.right();
         for (const auto& turn : sample.turns) {
           if (!turn.right) continue;
-          if (turn.measured && (!measured || turn.measured->value > measured->value)) measured = turn.measured;
+          if (turn.measured && (!measured || turn.measured->value > measured->measured->value)) measured = &turn;
           if (turn.estimated && (!estimated || turn.estimated->value > estimated->value)) estimated = turn.estimated;
         }
       }
       row.push_back(all ? fmt::format("{}/{}", right, all) : "-");
     }
-    if (has_measured) row.push_back(speed_cell(measured));
+    if (has_measured) row.push_back(measured ? speed_cell(measured->measured) : "-");
+    if (more) {
+      const auto* first = !measured                       ? nullptr
+                          : measured->measured_over_first ? &measured->measured_over_first
+                                                          : &measured->measured;
+      row.push_back(measured && !measured->against.empty() ? base::visible(measured->against) : "-");
+      row.push_back(first ? speed_cell(*first) : "-");
+    }
     if (has_estimated) row.push_back(speed_cell(estimated));
     rows.push_back(std::move(row));
   }
