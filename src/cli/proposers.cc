@@ -80,10 +80,12 @@ base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view
 base::Result<Proposers> make_agent(std::string_view command, const ProposerParts& parts) {
   auto settings = llm::parse_settings(parts.model_settings);
   if (!settings) return settings.findings();
+  auto budget = llm::parse_limits(parts.budget);
+  if (!budget) return budget.findings();
   if (auto wrong = llm::secrets_in(command); !wrong.empty()) return wrong;
   auto prompt = read_prompt(parts);
   if (!prompt) return prompt.findings();
-  return only(llm::make_agent_proposer(std::string(command), *settings, *std::move(prompt)));
+  return only(llm::make_agent_proposer(std::string(command), *settings, *std::move(prompt), *budget));
 }
 
 const std::vector<Provider>& providers() {

@@ -89,13 +89,15 @@ std::string last_words(std::string_view errors) {
 
 class AgentProposer final : public record::Proposer {
  public:
-  AgentProposer(std::string command, Settings settings, Template prompt)
-      : command_(std::move(command)), settings_(std::move(settings)), prompt_(std::move(prompt)) {}
+  AgentProposer(std::string command, Settings settings, Template prompt, const Limits& budget)
+      : command_(std::move(command)), settings_(std::move(settings)), prompt_(std::move(prompt)), budget_(budget) {}
   std::string name() const override { return "agent:" + program_of(command_); }
   bool learns() const override { return true; }
 
   base::Result<Proposal> propose(const record::Brief& brief, int count) override {
     if (count <= 0) return Proposal{};
+    if (auto why = budget_.used_up(std::chrono::steady_clock::now()))
+      return finding("LLM0014", base::Severity::error, *why, "--budget sets it");
     ++turn_;
     auto questions = questions_of(prompt_, brief, settings_.context, count);
     if (!questions) return questions.findings();
@@ -105,6 +107,9 @@ class AgentProposer final : public record::Proposer {
     run.input = base::print_json(ask, -1) + "\n";
     run.environment = taken_keys();  // the program is the user's own, and may ask a model itself
     run.limits.wall = settings_.http.whole;
+    // To the end of the millisecond, so that nothing of the budget is left then.
+    if (auto left = budget_.left(std::chrono::steady_clock::now()))
+      run.limits.wall = std::min(run.limits.wall, *left + std::chrono::milliseconds(1));
     run.limits.address_space = static_cast<uint64_t>(settings_.agent_gib * (1 << 30));
     run.limits.output = kMostOutput;
     run.stop = base::interrupted;
@@ -131,6 +136,7 @@ class AgentProposer final : public record::Proposer {
       understand(exchange.response, questions, count, proposal);
     }
     exchange.usage = proposal.usage;
+    if (proposal.usage) budget_.add(*proposal.usage);
     if (proposal.candidates.size() == 1) exchange.candidate = 0;
     proposal.exchanges.push_back(std::move(exchange));
     return proposal;
@@ -216,6 +222,7 @@ class AgentProposer final : public record::Proposer {
   std::string command_;
   Settings settings_;
   Template prompt_;
+  Budget budget_;
   record::Language language_ = record::Language::ptx;
   int turn_ = 0, number_ = 0;
 };
@@ -239,8 +246,9 @@ base::Findings secrets_in(std::string_view command) {
                   "set it in the environment: the agent's program gets all of that")};
 }
 
-std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt) {
-  return std::make_unique<AgentProposer>(std::move(command), std::move(settings), std::move(prompt));
+std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt,
+                                                      Limits budget) {
+  return std::make_unique<AgentProposer>(std::move(command), std::move(settings), std::move(prompt), budget);
 }
 
 }  // namespace ptxlab::llm

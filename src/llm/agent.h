@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/finding.h"
+#include "llm/budget.h"
 #include "llm/model.h"
 #include "llm/prompt.h"
 #include "record/proposer.h"
@@ -15,8 +16,10 @@ namespace ptxlab::llm {
 // A command that holds a key or a password would take it into the archive. Error: LLM0043; the finding does not show it.
 base::Findings secrets_in(std::string_view command);
 
-// `command` is run by the shell, as the user would. Errors of a proposal: LLM0040 the program failed or ran into a limit, LLM0041 what it wrote
+// `command` is run by the shell, as the user would, and held to `budget`: to its seconds always, between turns to the rest, as far as the
+// program says what it has used. Errors of a proposal: LLM0014 the budget is used up, LLM0040 the program failed or ran into a limit, LLM0041 what it wrote
 // is no answer; LLM0042, of a candidate or a warning: what is wrong with that one.
-std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt);
+std::unique_ptr<record::Proposer> make_agent_proposer(std::string command, Settings settings, Template prompt,
+                                                      Limits budget = {});
 
 }  // namespace ptxlab::llm

@@ -183,6 +183,25 @@ TEST_F(Agent, GetsTheKeysOfItsUserAndNoneIsKept) {
   unsetenv("SOME_SERVICE_TOKEN");
 }
 
+TEST_F(Agent, IsHeldToABudget) {
+  auto answer = says({{"schema", "ptxlab.answer/1"},
+                      {"candidates", {{{"ptx", kModule}}}},
+                      {"usage", {{"requests", 2}, {"tokens_asked", 100}, {"tokens_answered", 50}, {"dollars", 0.25}}}});
+  for (const char* budget : {"requests=4", "tokens=300", "dollars=0.5"}) {
+    auto proposer = make_agent_proposer(answer, {}, *Template::read("prompts"), *parse_limits(budget));
+    EXPECT_EQ(proposer->propose(brief(), 1)->candidates.size(), 1u) << budget;
+    EXPECT_EQ(proposer->propose(brief(), 1)->candidates.size(), 1u) << budget;
+    auto over = proposer->propose(brief(), 1);
+    ASSERT_FALSE(over.ok()) << budget;
+    EXPECT_EQ(over.findings()[0].code, "LLM0014");
+  }
+  auto slow = make_agent_proposer("sleep 60", {}, *Template::read("prompts"), *parse_limits("seconds=1"));
+  auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(slow->propose(brief(), 1)->findings.at(0).code, "LLM0040");
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(slow->propose(brief(), 1).findings().at(0).code, "LLM0014");
+}
+
 // The command is kept: in the archive, as the name of who proposed, in a benchmark's lock.
 TEST_F(Agent, ACommandThatHoldsAKeyIsRefusedAndNamesAreProgramsOnly) {
   setenv("OPENAI_API_KEY", "sk-agent-0123456789", 1);

@@ -8,13 +8,34 @@
 
 namespace ptxlab::llm {
 
-std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clock::time_point now, double dollars) {
-  std::lock_guard lock(mutex_);
+// What is used up whatever the next question takes. The mutex is held.
+std::optional<std::string> Budget::over(std::chrono::steady_clock::time_point now) {
   if (!begun_) begun_ = now;
   if (limits_.requests && used_.requests >= *limits_.requests)
     return fmt::format("the budget of {} requests is used up", *limits_.requests);
   if (limits_.seconds && now - *begun_ >= std::chrono::seconds(*limits_.seconds))
     return fmt::format("the budget of {} seconds is used up", *limits_.seconds);
+  return std::nullopt;
+}
+
+std::optional<std::string> Budget::used_up(std::chrono::steady_clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  if (auto why = over(now)) return why;
+  if (limits_.tokens && used_.asked + used_.answered >= *limits_.tokens)
+    return fmt::format("the budget of {} tokens is used up", *limits_.tokens);
+  if (limits_.dollars && used_.dollars >= *limits_.dollars)
+    return fmt::format("the budget of ${:.4f} is used up", *limits_.dollars);
+  return std::nullopt;
+}
+
+void Budget::add(const Usage& usage) {
+  std::lock_guard lock(mutex_);
+  used_.add(usage);
+}
+
+std::optional<std::string> Budget::enter(int64_t tokens, std::chrono::steady_clock::time_point now, double dollars) {
+  std::lock_guard lock(mutex_);
+  if (auto why = over(now)) return why;
   int64_t spent = used_.asked + used_.answered + entered_;
   if (limits_.tokens && spent + tokens > *limits_.tokens) {
     return fmt::format("{} of {} tokens are used, and the next question takes about {}", spent, *limits_.tokens,

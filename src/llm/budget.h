@@ -29,11 +29,16 @@ class Budget {
   std::optional<std::string> enter(int64_t tokens, std::chrono::steady_clock::time_point now, double dollars = 0);
   // The request entered with `tokens` is over and has used `usage` (its `requests` are not looked at).
   void settle(int64_t tokens, const Usage& usage, double dollars = 0);
+  // For a program that asks by itself: why it may not be started again, by what it says that it has used.
+  std::optional<std::string> used_up(std::chrono::steady_clock::time_point now);
+  // What it says; its requests too.
+  void add(const Usage& usage);
   // How long a request may still take; nothing: as long as it likes.
   std::optional<std::chrono::milliseconds> left(std::chrono::steady_clock::time_point now) const;
   Usage used() const;
 
  private:
+  std::optional<std::string> over(std::chrono::steady_clock::time_point now);
   Limits limits_;
   mutable std::mutex mutex_;
   Usage used_;

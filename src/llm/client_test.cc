@@ -382,6 +382,12 @@ TEST(Client, SpeaksTlsAndTrustsOnlyWhatItShould) {
   Asker friendly(url);
   auto asked = friendly.ask();
   EXPECT_TRUE(asked.reply.ok()) << base::render(asked.reply.findings(), "");
+  // A certificate that is trusted, of another host.
+  Asker misled("https://localhost:" + std::to_string(server.port()) + "/v1");
+  auto refused = misled.ask();
+  EXPECT_EQ(code_of(refused), "LLM0010");
+  EXPECT_NE(refused.reply.findings().front().message.find("no secure connection"), std::string::npos);
+  EXPECT_EQ(server.bodies().size(), 1u);
   unsetenv("SSL_CERT_FILE");
 }
 
