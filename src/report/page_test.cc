@@ -107,6 +107,21 @@ TEST_F(PageTest, NothingOfTheRunIsMarkupAndNothingIsAskedOfTheNetwork) {
   EXPECT_EQ(page.find("innerHTML"), std::string::npos);
 }
 
+TEST_F(PageTest, WithoutScriptsTheTablesOfATerminalStandThere) {
+  MadeRun made(60, tasks());
+  made.run.arms[0].name = "</pre></noscript><script>owned()</script> {{title}}";
+  made.run.name = "{{details}}\xe2\x80\xae";
+  const std::string page = page_of(made);
+  const size_t begin = page.find("<noscript>"), end = page.find("</noscript>");
+  ASSERT_NE(end, std::string::npos);
+  const std::string plain = page.substr(begin, end - begin);
+  EXPECT_NE(plain.find("cost a success"), std::string::npos);
+  EXPECT_NE(plain.find("norm/rmsnorm_bf16"), std::string::npos);
+  EXPECT_NE(plain.find("&#60;/pre&#62;&#60;/noscript&#62;&#60;script&#62;owned()"), std::string::npos);
+  EXPECT_EQ(page.find("{{"), std::string::npos) << "no mark is left, and none is written by a name";
+  EXPECT_NE(page.find("<title>&#123;&#123;details}}\\u&#123;202e}"), std::string::npos);
+}
+
 TEST_F(PageTest, AnAttemptThatCannotBeReadIsAFinding) {
   const MadeRun made(20, tasks());
   const RunMetrics metrics = compute(made.run, {.draws = 50});

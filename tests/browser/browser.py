@@ -78,8 +78,10 @@ class Browser:
             data = data[os.write(self.out, data) :]
         while True:
             answer = self.message(120)
-            if answer.get("id") != number:
+            if "id" not in answer:
                 self.events.append(answer)
+            elif answer["id"] != number:
+                continue  # to a call that was given up
             elif "error" in answer:
                 raise RuntimeError(f"{method}: {answer['error']['message']}")
             else:

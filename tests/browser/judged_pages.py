@@ -5,6 +5,7 @@ import re
 import shutil
 from pathlib import Path
 
+from reading import Reading
 from shown import CONTRAST, OPTIONS, ROOT, Shown, run
 
 FAULTY = """.version 7.8
@@ -24,7 +25,7 @@ FAULTY = """.version 7.8
 """
 
 
-class Judged(Shown):
+class Judged(Reading, Shown):
     """A run of rules and files on a real task, judged in this test."""
 
     @classmethod

@@ -82,7 +82,7 @@ function speedStrips(run, source, arms) {
           const figures = run.metrics.arms[arm].speed.find((one) => one.source === source);
           const mean = figures.best_of_k[figures.best_of_k.length - 1];
           return s("g", {class: armClass(arm)},
-            s("text", {x: left - 12, y: middle + 4, "text-anchor": "end"}, ellipsis(run.arms[arm].name, 20)),
+            s("text", {x: left - 12, y: middle + 4, "text-anchor": "end"}, shortened(run.arms[arm].name, 20)),
             swarm(best[i].map((one) => ({one, x: x(Math.max(one.value, range[0]))})), 4.2, height / 2 - 5)
               .map(
                 ({one, x: cx, dy}) => s("a", {href: "#/attempt/" + run.key(one.row), tabindex: -1},
@@ -108,6 +108,12 @@ function speedStrips(run, source, arms) {
       ["", "n", "n", "n", "n", "n", "n"]));
 }
 const intervalWord = (run) => `${Math.round((1 - run.metrics.alpha) * 100)} % interval`;
+// Of names that begin alike the end tells them apart.
+function shortened(name, most) {
+  if (name.length <= most) return name;
+  const end = Math.floor((most - 1) / 2);
+  return name.slice(0, most - 1 - end) + "…" + name.slice(name.length - end);
+}
 function ellipsis(text, most) { return text.length > most ? text.slice(0, most - 1) + "…" : text; }
 // Points moved up or down until they no longer lie on each other.
 function swarm(points, radius, most) {
@@ -126,7 +132,9 @@ function swarm(points, radius, most) {
 }
 
 // Lines of shares with intervals over a whole number: pass@k by k, right by turn.
-function shareLines(run, label, xTitle, lines) {
+function shareLines(run, label, xTitle, all) {
+  const lines = all.map(({arm, points}) => ({arm, points: points.filter((point) => point.value !== null)}))
+                  .filter(({points}) => points.length);
   const most = Math.max(2, ...lines.flatMap((line) => line.points.map((point) => point.at)));
   return figure(label,
     (width) => {

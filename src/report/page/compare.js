@@ -140,8 +140,8 @@ function againstChart(points, first, second, speed, source = "measured") {
     const up = speed ? logarithmic(range[0], range[1], top + size, top) : linear(range[0], range[1], top + size, top);
     const format = speed ? times : share;
     return [
-      top + size + 42, yAxis(up, left, {format, grid: size, title: ellipsis(second, 40)}),
-      xAxis(across, top + size, {format, grid: size, from: left, to: left + size, title: ellipsis(first, 40)}),
+      top + size + 42, yAxis(up, left, {format, grid: size, title: shortened(second, 40)}),
+      xAxis(across, top + size, {format, grid: size, from: left, to: left + size, title: shortened(first, 40)}),
       s("path", {class: "unit", d: `M${left} ${top + size}L${left + size} ${top}`}), points.map((point, i) => {
         // Equal points lie beside each other, by little.
         const before = points.slice(0, i)

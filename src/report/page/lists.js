@@ -58,7 +58,10 @@ function tasksView(run) {
         ];
       }
     })),
-    {title: "tags", cell: (item) => item.task.tags.slice(0, 4).map((tag) => [h("span", {class: "tag"}, tag), " "])},
+    ...(arms.length > 4 ? [] : [{
+      title: "tags",
+      cell: (item) => item.task.tags.slice(0, 4).map((tag) => [h("span", {class: "tag"}, tag), " "])
+    }]),
   ];
   const suffix = chosen >= 0 ? "?arm=" + encodeURIComponent(run.arms[chosen].name) : "";
   const picker = h("select", {

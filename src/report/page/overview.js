@@ -42,7 +42,7 @@ function notes(run) {
 
 // The figure large; its interval below, and what it stands on where that is not what the row says (`n`).
 function shareCell(figure, arm, n) {
-  if (!figure) return h("span", {class: "tone-none"}, "–");
+  if (!figure || figure.value === null) return h("span", {class: "tone-none"}, "–");
   return [
     h("span", {class: "big"}, share(figure.value)), shareBar(figure, arm),
     h("small", {}, shareSpan(figure.low, figure.high) + otherN(figure, n))
@@ -56,7 +56,7 @@ function digitsOf(figure) {
   return Number.isInteger(each) ? count(each) : each.toFixed(1);
 }
 function speedCell(figure, source, range, arm, n) {
-  if (!figure) return h("span", {class: "tone-none"}, "–");
+  if (!figure || figure.value === null) return h("span", {class: "tone-none"}, "–");
   return [
     h("span", {class: "big" + (source === "estimated" ? " estimate" : "")}, times(figure.value)),
     speedBar(figure, source, range, arm), h("small", {}, timesSpan(figure.low, figure.high) + otherN(figure, n))
@@ -160,7 +160,7 @@ function costCell(arm) {
     cost.usd !== null && cost.usd_a_success ? span(cost.usd_a_success.low, cost.usd_a_success.high, money) : "";
   return [
     main, h("small", {}, spans),
-    h("small", {},
+    h("small", {class: "words"},
       `${cost.tokens_a_success ? short(cost.tokens_a_success.value) : "∞"} tokens${
         cost.tokens_estimated ? " (partly estimated)" : ""}`)
   ];
@@ -173,7 +173,7 @@ function rightMost(run) {
                 .sort((a, b) => b.figure.value - a.figure.value);
   if (!all.length) return null;
   const first = all.filter(({figure}) => figure.value === all[0].figure.value);
-  const name = ellipsis(run.arms[first[0].arm.arm].name, 40);
+  const name = shortened(run.arms[first[0].arm.arm].name, 40);
   return {figure: first[0].figure, names: first.length > 1 ? `${name} and ${count(first.length - 1)} more` : name};
 }
 

@@ -43,20 +43,26 @@ function rooflineChart(run, source, ceilings, points) {
       yAxis(y, left,
         {ticks: 5, format: (value) => flops(value).replace(/\.0+ /, " "), grid: right - left, title: "achieved"}),
       xAxis(x, bottom, {ticks: 8, format, from: left, to: right, title}),
-      ceilings.map((one) => roof(one, x, y, x0, right)), placed.map((one) => roofPoint(run, one, x, y, source))
+      ceilings.map((one) => roof(one, x, y, x0, right)), placed.map((one) => roofPoint(run, one, x, y, source)),
+      ceilings.map((one) => roofWords(one, x, y, x0, right))
     ];
   }, rooflineTable(run, points));
 }
 
 function roof(one, x, y, x0, right) {
-  const knee = one.gflops / one.gbs;
-  const middle = Math.sqrt(x0 * knee);
-  return s("g", {}, s("path", {
+  return s("path", {
     class: "roof" + (one.measured ? "" : " sheet"),
-    d: `M${x(x0)} ${y(one.gbs * x0)}L${x(knee)} ${y(one.gflops)}H${right}`
-  }),
-    s("text", {x: right - 4, y: y(one.gflops) - 7, "text-anchor": "end"}, `${one.device}: ${flops(one.gflops)}`),
-    s("text", {x: x(middle) - 6, y: y(one.gbs * middle) - 8, "text-anchor": "end"}, rate(one.gbs)));
+    d: `M${x(x0)} ${y(one.gbs * x0)}L${x(one.gflops / one.gbs)} ${y(one.gflops)}H${right}`
+  });
+}
+// Upon the points, with a rim, so that they can be read there.
+function roofWords(one, x, y, x0, right) {
+  const middle = Math.sqrt((x0 * one.gflops) / one.gbs);
+  return [
+    s("text", {class: "upon", x: right - 4, y: y(one.gflops) - 9, "text-anchor": "end"},
+      `${one.device}: ${flops(one.gflops)}`),
+    s("text", {class: "upon", x: x(middle) - 6, y: y(one.gbs * middle) - 8, "text-anchor": "end"}, rate(one.gbs))
+  ];
 }
 
 function roofPoint(run, {point, x: at, y: achieved, from}, x, y, source) {

@@ -87,6 +87,7 @@ class VirtualTable {
         column.sort ? h("button", {type: "button", on: {click: () => this.sortBy(i)}}, column.title) : column.title));
     this.head = h("div", {class: "vhead", role: "row", "aria-rowindex": 1}, this.heads);
     this.body = h("div", {class: "vbody", role: "rowgroup"});
+    this.nothing = h("p", {class: "none", hidden: true}, rows.length ? "None fits." : "There are none yet.");
     this.scroll = h("div", {
       class: "vscroll",
       role: "grid",
@@ -96,7 +97,7 @@ class VirtualTable {
       "aria-readonly": "true",
       on: {scroll: () => this.soon(), keydown: (event) => this.key(event)}
     },
-      h("div", {role: "rowgroup"}, this.head), this.body);
+      h("div", {role: "rowgroup"}, this.head), this.body, this.nothing);
     this.element =
       h("div", {class: "vtable", vars: {tracks: columns.map((column) => column.track).join(" "), least: least + "px"}},
         this.scroll);
@@ -112,6 +113,7 @@ class VirtualTable {
     this.current = Math.max(0, keep === null ? 0 : this.rows.indexOf(keep));
     this.scroll.setAttribute("aria-rowcount", this.rows.length + 1);
     this.body.style.height = this.rows.length * ROW + "px";
+    this.nothing.hidden = this.rows.length > 0;
     // A short list needs no tall box.
     this.scroll.style.height = this.rows.length < 18 ? Math.max(3, this.rows.length) * ROW + 52 + "px" : "";
     this.reveal();
