@@ -90,7 +90,10 @@ bool may_be(std::string_view language, Language wanted) {
 }
 
 std::string name_of(const Block& block) {
-  return block.language.empty() ? "an unmarked block" : fmt::format("a block of {}", block.language);
+  size_t most = std::min<size_t>(block.language.size(), 40);
+  while (most > 0 && most < block.language.size() && (static_cast<unsigned char>(block.language[most]) & 0xc0) == 0x80)
+    --most;
+  return block.language.empty() ? "an unmarked block" : fmt::format("a block of {}", block.language.substr(0, most));
 }
 
 // How models mark their thinking, where their server leaves it in the answer.
@@ -304,13 +307,21 @@ class Extraction {
     out_.plan = found->text;
   }
 
+  // One finding, however many there are: an answer may hold a million.
   void leftovers(const Block* code) {
+    const Block* first = nullptr;
+    size_t more = 0;
     for (const auto& block : blocks_) {
       if (is_marked(block.language, wanted_) || block.language == "toml" || &block == code || unmarked(block.language))
         continue;
-      say(finding("LLM0029", Severity::warning, block.line, fmt::format("{} was left aside", name_of(block)),
-                  fmt::format("a candidate is {} and a launch plan alone", what())));
+      more += first ? 1 : 0;
+      if (!first) first = &block;
     }
+    if (!first) return;
+    say(finding("LLM0029", Severity::warning, first->line,
+                more ? fmt::format("{} and {} more were left aside", name_of(*first), more)
+                     : fmt::format("{} was left aside", name_of(*first)),
+                fmt::format("a candidate is {} and a launch plan alone", what())));
   }
 
   const char* what() const { return wanted_ == Language::ptx ? "PTX" : "CUDA C"; }

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "base/utf8.h"
+
 namespace ptxlab::llm {
 namespace {
 
@@ -172,6 +176,34 @@ TEST(Extract, AnIdeaIsOneShortLineOfPlainText) {
   EXPECT_LT(e.idea.size(), 200u);
   EXPECT_EQ(e.idea.find('\x1b'), std::string::npos);
   EXPECT_TRUE(e.idea.starts_with("Vector loads"));
+}
+
+TEST(Extract, AnswersAsLargeAsTheyComeAreDoneSoonAndSayLittle) {
+  constexpr size_t kMost = size_t{4} << 20;
+  auto filled = [](const std::string& piece) {
+    std::string text;
+    while (text.size() + piece.size() <= kMost) text += piece;
+    return text;
+  };
+  const std::string asked = kQuestion.user.substr(0, kQuestion.user.size() - 1);
+  for (const auto& piece :
+       {std::string("```c\nx\n```\n"), std::string("```\n"), std::string("</think> "), std::string("<think>"),
+        std::string("```markdown\n"), std::string("2. "),
+        std::string("```"
+                    "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac"
+                    "\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\n```\n"),
+        std::string("```toml\n```\n"), asked, ptx(""), std::string("````"), std::string("/* "),
+        "```" + std::string(100'000, 'y') + "\n```\n"}) {
+    auto start = std::chrono::steady_clock::now();
+    for (const auto& text : {ptx(kModule) + filled(piece), filled(piece) + "\n" + ptx(kModule)}) {
+      auto e = from(text);
+      EXPECT_LE(e.findings.size(), 2u) << piece.substr(0, 20);
+      EXPECT_LT(base::render(e.findings, "").size(), 2000u) << piece.substr(0, 20);
+      EXPECT_TRUE(base::valid_utf8(base::render(e.findings, ""))) << piece.substr(0, 20);
+      EXPECT_LT(e.idea.size(), 200u);
+    }
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10)) << piece.substr(0, 20);
+  }
 }
 
 TEST(FencedBlocks, LineNumbersAndOpenEnds) {
