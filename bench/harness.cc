@@ -94,7 +94,7 @@ void harness(benchmark::State& state, bool learns, int turns) {
       return std::unique_ptr<record::Proposer>(std::make_unique<AtOnce>(p.candidate, learns));
     };
     parts.judge = [&](size_t, const record::Candidate&) { return p.verdict; };
-    parts.compile = [](size_t, record::Candidate&) {};
+    parts.compile = [](size_t, record::Candidate&) { return base::Findings(); };
     state.ResumeTiming();
     auto start = std::chrono::steady_clock::now();
     auto result = run_bench(p.lock, run.id, parts, {1, {}});

@@ -1,10 +1,12 @@
 #include "archive/archive.h"
 
+#include <SQLiteCpp/Backup.h>
 #include <fcntl.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <cctype>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -50,6 +52,15 @@ void Archive::Impl::migrate() {
   db.exec(fmt::format("PRAGMA application_id = {}", kApplicationId));
   db.exec(fmt::format("PRAGMA user_version = {}", kMigrations.size()));
   transaction.commit();
+}
+
+void Archive::Impl::migrate_in_memory() {
+  SQLite::Database copy(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  SQLite::Backup(copy, db).executeStep(-1);
+  db = std::move(copy);
+  migrate();
+  // What would be lost with the process is not taken.
+  db.exec("PRAGMA query_only = ON");
 }
 
 void Archive::Impl::wait_for_the_disk(Wait wait) {
@@ -100,6 +111,9 @@ void Archive::Impl::insert_run(Run& run) {
   insert.bind(6, run.proposers);
   insert.bind(7, fmt::format("{}", run.seed));
   insert.exec();
+  SQLite::Statement order(db, "INSERT INTO began(run) VALUES (?)");
+  order.bind(1, run.id);
+  order.exec();
 }
 
 int64_t Archive::Impl::insert_attempt(record::Attempt& attempt) {
@@ -179,8 +193,7 @@ base::Result<std::unique_ptr<Archive>> Archive::open_to_read(const std::filesyst
     if (impl->db.execAndGet("PRAGMA application_id").getInt() != kApplicationId)
       return not_opened(file, "it is another program's database");
     if (version > static_cast<int>(kMigrations.size())) return newer(file, version);
-    if (version < static_cast<int>(kMigrations.size()))
-      return not_opened(file, fmt::format("it is of an older version, {}, and may not be written to", version));
+    if (version < static_cast<int>(kMigrations.size())) impl->migrate_in_memory();
     return std::unique_ptr<Archive>(new Archive(std::move(impl)));
   } catch (const SQLite::Exception& e) {
     return not_opened(file, e.what());
@@ -214,7 +227,9 @@ base::Findings Archive::add_run(Run& run) {
   std::lock_guard lock(mutex_);
   try {
     impl_->wait_for_the_disk(Impl::Wait::always);
+    SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     impl_->insert_run(run);
+    transaction.commit();
     return {};
   } catch (const SQLite::Exception& e) {
     return {not_written(e)};
@@ -238,8 +253,8 @@ base::Result<int64_t> Archive::add(record::Attempt& attempt) {
 namespace {
 
 constexpr const char* kRunColumns =
-    "SELECT id, started_ms, command, task, target, proposers, seed, "
-    "(SELECT count(*) FROM attempt WHERE attempt.run = run.id) FROM run ";
+    "SELECT run.id, started_ms, command, task, target, proposers, seed, "
+    "(SELECT count(*) FROM attempt WHERE attempt.run = run.id) FROM run LEFT JOIN began ON began.run = run.id ";
 
 Run run_of(SQLite::Statement& row) {
   Run run;
@@ -259,7 +274,7 @@ Run run_of(SQLite::Statement& row) {
 base::Result<std::vector<Run>> Archive::runs(int64_t limit) {
   std::lock_guard lock(mutex_);
   try {
-    SQLite::Statement query(impl_->db, std::string(kRunColumns) + "ORDER BY started_ms DESC, id DESC LIMIT ?");
+    SQLite::Statement query(impl_->db, std::string(kRunColumns) + kNewestFirst + "LIMIT ?");
     query.bind(1, limit);
     std::vector<Run> rows;
     while (query.executeStep()) rows.push_back(run_of(query));
@@ -274,8 +289,8 @@ base::Result<Run> Archive::run(std::string_view id) {
   try {
     bool last = id == "last";
     SQLite::Statement query(impl_->db,
-                            std::string(kRunColumns) + (last ? "ORDER BY started_ms DESC, id DESC LIMIT 1"
-                                                             : "WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2"));
+                            std::string(kRunColumns) + (last ? std::string(kNewestFirst) + "LIMIT 1"
+                                                             : "WHERE substr(run.id, 1, length(?1)) = ?1 LIMIT 2"));
     if (!last) query.bind(1, std::string(id));
     std::vector<Run> found;
     while (query.executeStep()) found.push_back(run_of(query));

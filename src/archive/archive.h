@@ -52,7 +52,8 @@ class Archive {
   // Opens or creates; migrates an older schema inside a transaction. Errors: ARC0001 cannot be opened or is no archive,
   // ARC0002 made by a newer version.
   static base::Result<std::unique_ptr<Archive>> open(const std::filesystem::path& file);
-  // One that is there, for what only reads: it may be another's, or on a disk that cannot be written to.
+  // One that is there, for what only reads: it may be another's, or on a disk that cannot be written to. Of an older one that cannot
+  // be migrated where it lies a copy in memory is.
   static base::Result<std::unique_ptr<Archive>> open_to_read(const std::filesystem::path& file);
   // $XDG_DATA_HOME/ptxlab/archive.db
   static std::filesystem::path default_file();
@@ -75,10 +76,12 @@ class Archive {
   // A kill loses nothing of these, a power cut the last second's at most: waiting for the disk each time would cost more than all
   // else that a candidate costs beside its gates.
   base::Findings add_bench(Run& run, std::string_view lock, std::string_view rejudged = "");
+  // That the run goes on under `lock`, from here on.
+  base::Findings add_continued(const std::string& run, std::string_view lock);
   base::Findings add_question(const std::string& run, const Cell& cell);
   base::Findings add_answers(const std::string& run, std::vector<Answer>& answers);  // all or none; fills id and at
   base::Findings add_unanswered(const std::string& run, const Unanswered& unanswered);
-  // The attempt that an answer led to; both rows or none.
+  // The attempt that an answer led to; both rows or none. Where `answer` has one, this one counts from now on.
   base::Result<int64_t> add_judged(const Answer& answer, record::Attempt& attempt, double seconds);
   // Error: ARC0008, a run that is none of bench.
   base::Result<Bench> bench(const std::string& run);
@@ -88,8 +91,8 @@ class Archive {
   base::Result<Answer> answer(int64_t id);
   // The last for each cell that has no answer, by cell.
   base::Result<std::vector<Unanswered>> unanswered(const std::string& run);
-  // What questions without an answer have used, by arm; all of them, those answered at a later try too.
-  base::Result<std::vector<std::pair<std::string, record::Usage>>> unanswered_usage(const std::string& run);
+  // What questions without an answer have used; all of them, those answered at a later try too.
+  base::Result<std::vector<std::pair<Cell, record::Usage>>> unanswered_usage(const std::string& run);
   // How many questions were put and had neither answer nor trouble: what was on its way when a run was killed.
   base::Result<int64_t> interrupted(const std::string& run);
 

@@ -8,10 +8,16 @@
 #include <unistd.h>
 
 #include <SQLiteCpp/SQLiteCpp.h>
+#include <nlohmann/json.hpp>
 #include <thread>
 
+#include "archive/bench.h"
+#include "archive/schema.h"
 #include "archive/text_store.h"
 #include "base/file.h"
+#include "base/finding_json.h"
+#include "base/hash.h"
+#include "record/json.h"
 
 namespace ptxlab::archive {
 namespace {
@@ -180,36 +186,78 @@ TEST(Archive, KeepsWhatAModelWasAskedAndSaid) {
 }
 
 // An archive that an older version has made is brought up to date and loses nothing.
-TEST(Archive, AnOlderSchemaIsMigratedWithItsAttempts) {
-  base::TemporaryFolder folder("archive");
-  auto file = folder.path() / "archive.db";
-  int64_t id = 0;
-  {
+// An archive as an older ptxlab made it, with one attempt.
+void make_old(const std::filesystem::path& file, size_t version) {
+  SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+  raw.exec("PRAGMA journal_mode = WAL");
+  for (size_t i = 0; i < version; ++i) raw.exec(kMigrations[i]);
+  const auto text = [&](const std::string& words) {
+    const std::string bytes = compress(words), hash = base::sha256(words);
+    SQLite::Statement insert(raw, "INSERT OR IGNORE INTO text VALUES (?, ?, ?)");
+    insert.bind(1, hash);
+    insert.bind(2, static_cast<int64_t>(words.size()));
+    insert.bind(3, bytes.data(), static_cast<int>(bytes.size()));
+    insert.exec();
+    return "'" + hash + "'";
+  };
+  record::Verdict verdict;
+  verdict.outcome = record::OutcomeName::wrong;
+  const auto judged = text(base::print_json(record::to_json(verdict), -1));
+  raw.exec("INSERT INTO run VALUES ('20260101T000000-0badcafe', 5, 'ptxlab optimize', 't', 'sm_80', 'rules', '7')");
+  raw.exec(
+      "INSERT INTO attempt(run, at_ms, task, proposer, name, idea, outcome, reason, code_digest, ptx, brief, verdict) "
+      "VALUES ('20260101T000000-0badcafe', 6, 't', 'rules', 'old', 'none', 'wrong', 'r', '', " +
+      text("the ptx") + ", " + text("{}") + ", " + judged + ")");
+  raw.exec("PRAGMA application_id = 0x7074786c");
+  raw.exec("PRAGMA user_version = " + std::to_string(version));
+}
+
+TEST(Archive, EveryOlderSchemaIsMigratedWithItsAttempts) {
+  for (size_t version = 1; version < kMigrations.size(); ++version) {
+    SCOPED_TRACE(version);
+    base::TemporaryFolder folder("archive");
+    auto file = folder.path() / "archive.db";
+    make_old(file, version);
     auto archive = must_open(file);
+    ASSERT_TRUE(archive);
+    auto kept = archive->attempt(1);
+    ASSERT_TRUE(kept.ok()) << base::render(kept.findings(), "");
+    EXPECT_EQ(kept->candidate.name, "old");
+    EXPECT_EQ(kept->candidate.ptx, "the ptx");
+    EXPECT_EQ(kept->candidate.answer, "");
+    EXPECT_EQ(archive->run("last")->seed, 7u);
+    auto attempt = sample(kept->run, "new");
+    attempt.candidate.answer = "yes";
+    EXPECT_TRUE(archive->add(attempt).ok());
     archive::Run run;
-    ASSERT_TRUE(archive->add_run(run).empty());
-    auto attempt = sample(run.id, "old");
-    ASSERT_TRUE(archive->add(attempt).ok());
-    id = attempt.id;
+    ASSERT_TRUE(archive->add_bench(run, "{}").empty());
+    EXPECT_TRUE(archive->add_continued(run.id, "{\"other\": 1}").empty());
   }
-  {
-    SQLite::Database raw(file.string(), SQLite::OPEN_READWRITE);
-    for (const char* table : {"judged", "unanswered", "answer", "question", "bench"})
-      raw.exec(std::string("DROP TABLE ") + table);
-    raw.exec("ALTER TABLE attempt DROP COLUMN cuda");
-    raw.exec("ALTER TABLE attempt DROP COLUMN prompt");
-    raw.exec("ALTER TABLE attempt DROP COLUMN answer");
-    raw.exec("PRAGMA user_version = 1");
+}
+
+// Where it cannot be migrated it is read all the same, and stays as it is.
+TEST(Archive, AnOlderSchemaIsReadWhereNothingMayBeWritten) {
+  for (size_t version = 1; version < kMigrations.size(); ++version) {
+    SCOPED_TRACE(version);
+    base::TemporaryFolder folder("archive");
+    auto file = folder.path() / "archive.db";
+    make_old(file, version);
+    const auto before = base::sha256(*base::read_file(file));
+    std::filesystem::permissions(file, static_cast<std::filesystem::perms>(0444));
+    std::filesystem::permissions(folder.path(), static_cast<std::filesystem::perms>(0555));
+    {
+      AsNobody nobody;
+      auto archive = Archive::open_to_read(file);
+      ASSERT_TRUE(archive.ok()) << archive.findings().front().message;
+      EXPECT_EQ((*archive)->attempt(1)->candidate.name, "old");
+      EXPECT_EQ((*archive)->runs()->size(), 1u);
+      EXPECT_TRUE((*archive)->benches()->empty());
+      archive::Run run;
+      EXPECT_EQ((*archive)->add_run(run).at(0).code, "ARC0003");
+    }
+    std::filesystem::permissions(folder.path(), static_cast<std::filesystem::perms>(0755));
+    EXPECT_EQ(base::sha256(*base::read_file(file)), before);
   }
-  auto archive = must_open(file);
-  ASSERT_TRUE(archive);
-  auto kept = archive->attempt(id);
-  ASSERT_TRUE(kept.ok()) << base::render(kept.findings(), "");
-  EXPECT_EQ(kept->candidate.name, "old");
-  EXPECT_EQ(kept->candidate.answer, "");
-  auto attempt = sample(kept->run, "new");
-  attempt.candidate.answer = "yes";
-  EXPECT_TRUE(archive->add(attempt).ok());
 }
 
 TEST(Archive, OnlyGrows) {

@@ -70,6 +70,25 @@ base::Findings Archive::add_bench(Run& run, std::string_view lock, std::string_v
   }
 }
 
+base::Findings Archive::add_continued(const std::string& run, std::string_view lock) {
+  std::lock_guard guard(mutex_);
+  try {
+    impl_->wait_for_the_disk(Impl::Wait::always);
+    SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
+    SQLite::Statement insert(impl_->db,
+                             "INSERT INTO continued(run, at_ms, after, lock) VALUES (?, ?, "
+                             "(SELECT coalesce(max(id), 0) FROM attempt), ?)");
+    insert.bind(1, run);
+    insert.bind(2, to_ms(std::chrono::system_clock::now()));
+    insert.bind(3, impl_->store(lock));
+    insert.exec();
+    transaction.commit();
+    return {};
+  } catch (const SQLite::Exception& e) {
+    return {not_written(e)};
+  }
+}
+
 base::Findings Archive::add_question(const std::string& run, const Cell& cell) {
   std::lock_guard guard(mutex_);
   try {
@@ -140,7 +159,8 @@ base::Result<int64_t> Archive::add_judged(const Answer& answer, record::Attempt&
     impl_->wait_for_the_disk(Impl::Wait::soon);
     SQLite::Transaction transaction(impl_->db, SQLite::TransactionBehavior::IMMEDIATE);
     impl_->insert_attempt(attempt);
-    SQLite::Statement insert(impl_->db, "INSERT INTO judged(answer, attempt, seconds) VALUES (?, ?, ?)");
+    SQLite::Statement insert(impl_->db, fmt::format("INSERT INTO {}(answer, attempt, seconds) VALUES (?, ?, ?)",
+                                                    answer.attempt ? "judged_again" : "judged"));
     insert.bind(1, answer.id);
     insert.bind(2, attempt.id);
     insert.bind(3, seconds);
@@ -168,6 +188,11 @@ base::Result<Bench> Archive::bench(const std::string& run) {
     bench.run = *std::move(found);
     bench.lock = impl_->fetch(query.getColumn(0).getString());
     bench.rejudged = query.getColumn(1).getString();
+    SQLite::Statement later(impl_->db, "SELECT at_ms, after, lock FROM continued WHERE run = ? ORDER BY id");
+    later.bind(1, bench.run.id);
+    while (later.executeStep())
+      bench.continued.push_back({from_ms(later.getColumn(0).getInt64()), later.getColumn(1).getInt64(),
+                                 impl_->fetch(later.getColumn(2).getString())});
     return bench;
   } catch (const std::exception& e) {
     return not_read(e);
@@ -179,8 +204,9 @@ base::Result<std::vector<Bench>> Archive::benches() {
   {
     std::lock_guard guard(mutex_);
     try {
-      SQLite::Statement query(impl_->db,
-                              "SELECT run FROM bench JOIN run ON run.id = bench.run ORDER BY started_ms DESC, id DESC");
+      SQLite::Statement query(impl_->db, std::string("SELECT bench.run FROM bench JOIN run ON run.id = bench.run "
+                                                     "LEFT JOIN began ON began.run = run.id ") +
+                                             kNewestFirst);
       while (query.executeStep()) ids.push_back(query.getColumn(0).getString());
     } catch (const std::exception& e) {
       return not_read(e);
@@ -198,9 +224,12 @@ base::Result<std::vector<Bench>> Archive::benches() {
 namespace {
 
 constexpr const char* kAnswerColumns =
-    "SELECT answer.id, arm, task, sample, turn, at_ms, answer.seconds, usage, note, findings, brief, candidate, "
-    "attempt, "
-    "judged.seconds FROM answer LEFT JOIN judged ON judged.answer = answer.id ";
+    "SELECT a.id, a.arm, a.task, a.sample, a.turn, a.at_ms, a.seconds, a.usage, a.note, a.findings, a.brief, "
+    "a.candidate, "
+    "attempt.id, judged.seconds + (SELECT total(seconds) FROM judged_again WHERE answer = a.id), attempt.outcome "
+    "FROM answer AS a LEFT JOIN judged ON judged.answer = a.id "
+    "LEFT JOIN attempt ON attempt.id = "
+    "coalesce((SELECT max(attempt) FROM judged_again WHERE answer = a.id), judged.attempt) ";
 
 // Without its texts, whose hashes stand in columns 10 and 11.
 Answer answer_of(SQLite::Statement& row) {
@@ -216,6 +245,9 @@ Answer answer_of(SQLite::Statement& row) {
   if (!row.getColumn(12).isNull()) {
     answer.attempt = row.getColumn(12).getInt64();
     answer.judge_seconds = row.getColumn(13).getDouble();
+    for (auto outcome : record::all_outcomes()) {
+      if (record::name_of(outcome) == row.getColumn(14).getString()) answer.outcome = outcome;
+    }
   }
   return answer;
 }
@@ -225,7 +257,8 @@ Answer answer_of(SQLite::Statement& row) {
 base::Result<std::vector<Answer>> Archive::answers(const std::string& run) {
   std::lock_guard guard(mutex_);
   try {
-    SQLite::Statement query(impl_->db, std::string(kAnswerColumns) + "WHERE run = ? ORDER BY arm, task, sample, turn");
+    SQLite::Statement query(impl_->db,
+                            std::string(kAnswerColumns) + "WHERE a.run = ? ORDER BY a.arm, a.task, a.sample, a.turn");
     query.bind(1, run);
     std::vector<Answer> answers;
     while (query.executeStep()) answers.push_back(answer_of(query));
@@ -238,7 +271,7 @@ base::Result<std::vector<Answer>> Archive::answers(const std::string& run) {
 base::Result<Answer> Archive::answer(int64_t id) {
   std::lock_guard guard(mutex_);
   try {
-    SQLite::Statement query(impl_->db, std::string(kAnswerColumns) + "WHERE answer.id = ?");
+    SQLite::Statement query(impl_->db, std::string(kAnswerColumns) + "WHERE a.id = ?");
     query.bind(1, id);
     if (!query.executeStep()) throw SQLite::Exception(fmt::format("answer {} is missing", id));
     Answer answer = answer_of(query);
@@ -275,14 +308,14 @@ base::Result<std::vector<Unanswered>> Archive::unanswered(const std::string& run
   }
 }
 
-base::Result<std::vector<std::pair<std::string, record::Usage>>> Archive::unanswered_usage(const std::string& run) {
+base::Result<std::vector<std::pair<Cell, record::Usage>>> Archive::unanswered_usage(const std::string& run) {
   std::lock_guard guard(mutex_);
   try {
-    SQLite::Statement query(impl_->db, "SELECT arm, usage FROM unanswered WHERE run = ? AND usage <> '' ORDER BY id");
+    SQLite::Statement query(
+        impl_->db, "SELECT arm, task, sample, turn, usage FROM unanswered WHERE run = ? AND usage <> '' ORDER BY id");
     query.bind(1, run);
-    std::vector<std::pair<std::string, record::Usage>> used;
-    while (query.executeStep())
-      used.emplace_back(query.getColumn(0).getString(), *usage_of(query.getColumn(1).getString()));
+    std::vector<std::pair<Cell, record::Usage>> used;
+    while (query.executeStep()) used.emplace_back(cell_of(query, 0), *usage_of(query.getColumn(4).getString()));
     return used;
   } catch (const std::exception& e) {
     return not_read(e);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "archive/archive.h"
 #include "record/proposer.h"
@@ -32,8 +33,10 @@ struct Answer {
   std::optional<record::Candidate> candidate;  // nothing: it had none
   // Filled by the queries.
   bool has_candidate = false;
-  std::optional<int64_t> attempt;
-  double judge_seconds = 0;
+  std::optional<int64_t> attempt;              // the newest, where it was judged more than once
+  std::optional<record::OutcomeName> outcome;  // of that attempt
+  double judge_seconds = 0;                    // all times together
+  bool machine_trouble() const { return outcome == record::OutcomeName::infrastructure; }
 };
 
 // A question that got no answer: the server's trouble, a budget that was used up.
@@ -46,8 +49,16 @@ struct Unanswered {
 
 struct Bench {
   Run run;
-  std::string lock;      // JSON text
+  std::string lock;      // JSON text, as it began
   std::string rejudged;  // a run's id, or ""
+  // Under which locks it went on since, the newest last: other builds of the program, other budgets.
+  struct Continued {
+    std::chrono::system_clock::time_point at{};
+    int64_t after = 0;  // attempts up to this one were there
+    std::string lock;
+  };
+  std::vector<Continued> continued;
+  const std::string& lock_now() const { return continued.empty() ? lock : continued.back().lock; }
 };
 
 }  // namespace ptxlab::archive

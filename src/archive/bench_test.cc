@@ -144,6 +144,62 @@ TEST_F(BenchRows, ARunIsFoundByItsBeginningOrAsTheLast) {
   ASSERT_EQ(archive->benches()->size(), 1u);
 }
 
+TEST_F(BenchRows, WhatIsJudgedOnceMoreCountsAndTheFirstStays) {
+  auto answer = answer_of({"model", "t", 1, 1}, "a");
+  ASSERT_TRUE(add(answer).empty());
+  auto first = attempt_of(run.id, answer);
+  first.verdict.outcome = record::OutcomeName::infrastructure;
+  ASSERT_TRUE(archive->add_judged(answer, first, 2).ok());
+  auto row = archive->answers(run.id)->at(0);
+  EXPECT_EQ(row.attempt, first.id);
+  EXPECT_TRUE(row.machine_trouble());
+  auto second = attempt_of(run.id, answer);
+  ASSERT_TRUE(archive->add_judged(row, second, 3).ok());
+  row = *archive->answer(answer.id);
+  EXPECT_EQ(row.attempt, second.id);
+  EXPECT_FALSE(row.machine_trouble());
+  EXPECT_EQ(row.judge_seconds, 5);
+  EXPECT_TRUE(archive->attempt(first.id).ok());
+}
+
+TEST_F(BenchRows, ARunRemembersUnderWhichLocksItWentOn) {
+  EXPECT_EQ(archive->bench(run.id)->lock_now(), archive->bench(run.id)->lock);
+  auto answer = answer_of({"model", "t", 1, 1}, "a");
+  ASSERT_TRUE(add(answer).empty());
+  auto attempt = attempt_of(run.id, answer);
+  ASSERT_TRUE(archive->add_judged(answer, attempt, 1).ok());
+  ASSERT_TRUE(archive->add_continued(run.id, "second").empty());
+  ASSERT_TRUE(archive->add_continued(run.id, "third").empty());
+  auto bench = *archive->bench(run.id);
+  EXPECT_EQ(bench.lock, "{\"schema\": \"ptxlab.lock/1\"}");
+  ASSERT_EQ(bench.continued.size(), 2u);
+  EXPECT_EQ(bench.continued[0].after, attempt.id);
+  EXPECT_EQ(bench.lock_now(), "third");
+}
+
+// A clock that is set back makes no run the newest that is not.
+TEST_F(BenchRows, TheLastRunIsTheLastThatBegan) {
+  {
+    SQLite::Database raw((folder.path() / "archive.db").string(), SQLite::OPEN_READWRITE);
+    raw.exec(
+        "INSERT INTO run VALUES ('20990101T000000-00000001', 4070908800000, 'of tomorrow', 't', 'sm_80', 'rules', "
+        "'1')");
+    raw.exec("INSERT INTO began(run) VALUES ('20990101T000000-00000001')");
+    raw.exec(
+        "INSERT INTO run VALUES ('20980101T000000-00000001', 4039372800000, 'older than the order', 't', 'sm_80', "
+        "'rules', '1')");
+  }
+  archive::Run later;
+  ASSERT_TRUE(archive->add_bench(later, "{}").empty());
+  EXPECT_EQ(archive->run("last")->id, later.id);
+  EXPECT_EQ(archive->benches()->front().run.id, later.id);
+  auto runs = *archive->runs();
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_EQ(runs[1].command, "of tomorrow");
+  EXPECT_EQ(runs[2].id, run.id);
+  EXPECT_EQ(runs[3].command, "older than the order");
+}
+
 TEST_F(BenchRows, OnlyGrow) {
   auto answer = answer_of({"model", "norm/x", 1, 1}, "// a");
   ASSERT_TRUE(archive->add_question(run.id, answer.cell).empty());
@@ -151,12 +207,17 @@ TEST_F(BenchRows, OnlyGrow) {
   ASSERT_TRUE(archive->add_unanswered(run.id, {answer.cell, {}, std::nullopt, {}}).empty());
   auto attempt = attempt_of(run.id, answer);
   ASSERT_TRUE(archive->add_judged(answer, attempt, 1).ok());
+  answer.attempt = attempt.id;
+  ASSERT_TRUE(archive->add_judged(answer, attempt, 1).ok());
+  ASSERT_TRUE(archive->add_continued(run.id, "{}").empty());
   SQLite::Database raw((folder.path() / "archive.db").string(), SQLite::OPEN_READWRITE);
-  for (const char* table : {"bench", "question", "answer", "unanswered", "judged"}) {
+  for (const char* table :
+       {"bench", "question", "answer", "unanswered", "judged", "judged_again", "continued", "began"}) {
     EXPECT_THROW(raw.exec(std::string("DELETE FROM ") + table), SQLite::Exception) << table;
-    const char* column = std::string_view(table) == "bench"    ? "lock"
-                         : std::string_view(table) == "judged" ? "seconds"
-                                                               : "at_ms";
+    const char* column = std::string_view(table) == "bench"              ? "lock"
+                         : std::string_view(table) == "began"            ? "run"
+                         : std::string_view(table).starts_with("judged") ? "seconds"
+                                                                         : "at_ms";
     EXPECT_THROW(raw.exec(std::string("UPDATE ") + table + " SET " + column + " = 0"), SQLite::Exception) << table;
   }
 }

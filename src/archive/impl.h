@@ -3,6 +3,7 @@
 #include <SQLiteCpp/SQLiteCpp.h>
 
 #include <chrono>
+#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ inline std::chrono::system_clock::time_point from_ms(int64_t ms) {
   return std::chrono::system_clock::time_point(std::chrono::milliseconds(ms));
 }
 
+// Of runs joined with `began`.
+inline constexpr const char* kNewestFirst = "ORDER BY began.id DESC, started_ms DESC, run.id DESC ";
+
 base::Finding finding(std::string code, std::string message, std::string hint = "");
 base::Finding not_written(const SQLite::Exception& error);  // ARC0003
 base::Finding not_read(const std::exception& error);        // ARC0004
@@ -28,6 +32,8 @@ struct Archive::Impl {
   Impl(const std::string& file, int flags);
 
   void migrate();
+  // Of a file that is only read: from here on a copy of it.
+  void migrate_in_memory();
   // A commit always survives a kill. It survives a power cut too where it waits for the disk; `soon`: it waits only if none has for
   // a second, so that a power cut takes a second of work at most. To be called before a transaction.
   enum class Wait { always, soon };

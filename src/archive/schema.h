@@ -115,6 +115,34 @@ CREATE TRIGGER unanswered_fixed BEFORE UPDATE ON unanswered BEGIN SELECT RAISE(A
 CREATE TRIGGER judged_kept BEFORE DELETE ON judged BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
 CREATE TRIGGER judged_fixed BEFORE UPDATE ON judged BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
 )sql",
+    // A run that goes on under another lock that is as good: by another build of the program, with a larger budget. Answers judged
+    // once more, since the machine had trouble the first time. And the order of runs, which a clock that is set back does not change.
+    R"sql(
+CREATE TABLE began (                         -- of older runs only their times are known
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL UNIQUE REFERENCES run(id)
+);
+CREATE TABLE continued (
+  id INTEGER PRIMARY KEY,
+  run TEXT NOT NULL REFERENCES bench(run),
+  at_ms INTEGER NOT NULL,
+  after INTEGER NOT NULL,                    -- the last attempt of the archive at that time; 0: there was none
+  lock TEXT NOT NULL REFERENCES text(hash)
+);
+CREATE TABLE judged_again (                  -- the newest attempt of an answer counts
+  attempt INTEGER PRIMARY KEY REFERENCES attempt(id),
+  answer INTEGER NOT NULL REFERENCES judged(answer),
+  seconds REAL NOT NULL
+);
+CREATE INDEX continued_by_run ON continued(run);
+CREATE INDEX judged_again_by_answer ON judged_again(answer, attempt);
+CREATE TRIGGER began_kept BEFORE DELETE ON began BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER began_fixed BEFORE UPDATE ON began BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER continued_kept BEFORE DELETE ON continued BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER continued_fixed BEFORE UPDATE ON continued BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER judged_again_kept BEFORE DELETE ON judged_again BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+CREATE TRIGGER judged_again_fixed BEFORE UPDATE ON judged_again BEGIN SELECT RAISE(ABORT, 'the archive only grows'); END;
+)sql",
 };
 
 }  // namespace ptxlab::archive

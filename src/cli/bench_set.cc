@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/hash.h"
@@ -47,6 +49,24 @@ std::vector<std::pair<std::string, std::string>> tools(const judge::Assemblers& 
 std::string build_hash() {
   auto bytes = base::read_file("/proc/self/exe");
   return bytes ? base::sha256(*bytes) : "unknown";
+}
+
+// The files that an agent's command names: its program, its scripts. What it reads besides is its own affair.
+base::Result<json> agent_files(std::string_view command) {
+  json files = json::object();
+  std::error_code ignored;
+  while (!command.empty()) {
+    const size_t from = command.find_first_not_of(" \t\n'\"");
+    if (from == command.npos) break;
+    command.remove_prefix(from);
+    const std::string word(command.substr(0, command.find_first_of(" \t\n'\";|&<>()")));
+    command.remove_prefix(std::max<size_t>(1, word.size()));
+    if (word.empty() || !fs::is_regular_file(word, ignored)) continue;
+    auto text = base::read_file(word, size_t{1} << 30);
+    if (!text) return text.findings();
+    files[word] = base::sha256(*text);
+  }
+  return files;
 }
 
 json price_json(const std::optional<llm::Price>& price) {
@@ -124,6 +144,11 @@ base::Result<json> BenchSet::arm_facts(const loop::Spec& spec, const loop::ArmSp
                        "settings = \"price_asked=N,price_answered=N\" says it, in dollars for a million tokens");
   json made = {{"model", facts->learns}};
   if (facts->model) made["price"] = price_json(facts->price);
+  if (std::string_view kind = "agent:"; arm.proposer.starts_with(kind)) {
+    auto files = agent_files(std::string_view(arm.proposer).substr(kind.size()));
+    if (!files) return files.findings();
+    made["files"] = *std::move(files);
+  }
   if (facts->learns && !std::string_view(arm.proposer).starts_with("replay:")) {
     auto files = loop::hashes_below(parts.prompt);
     if (!files) return files.findings();
@@ -205,7 +230,8 @@ base::Result<loop::BenchParts> BenchSet::parts(const loop::Lock& lock) {
     return judge_->judge(lock.tasks[task].task, candidate, options_of(lock, task));
   };
   parts.compile = [&lock](size_t task, record::Candidate& candidate) {
-    loop::compile_candidate(*toolchain::installed().nvcc, lock.tasks[task].task, lock.tasks[task].target, candidate);
+    return loop::compile_candidate(*toolchain::installed().nvcc, lock.tasks[task].task, lock.tasks[task].target,
+                                   candidate);
   };
   parts.refused = [this](size_t arm, const record::Usage& used, double seconds) {
     return over_budget(limits_[arm], used, seconds);

@@ -281,7 +281,7 @@ std::optional<int> prepare(Call& call) {
   auto baseline = call.judge->baseline(call.task, *target);
   if (!baseline) {
     const auto& code = baseline.findings().front().code;
-    bool machine = code == "CUC0001" || code == "CUC0003";
+    bool machine = code == "CUC0001" || code == "CUC0003" || code == "CUC0004";
     return refuse(baseline.findings(), machine ? kExitInfrastructure : kExitNo);
   }
   call.baseline = *baseline;

@@ -19,6 +19,17 @@ record::Verdict verdict_of_findings(const record::Candidate& candidate, const st
   return verdict;
 }
 
+record::Verdict verdict_of_trouble(const base::Findings& trouble, const std::string& task, const isa::Target& target) {
+  assert(!trouble.empty());
+  record::Verdict verdict;
+  verdict.outcome = record::OutcomeName::infrastructure;
+  verdict.task = task;
+  verdict.target = target.name();
+  verdict.reason = trouble.front().message;
+  verdict.gate(record::GateName::check).findings = trouble;
+  return verdict;
+}
+
 void add_proposer_findings(record::Verdict& verdict, const record::Candidate& candidate) {
   auto& findings = verdict.gate(record::GateName::check).findings;
   findings.insert(findings.begin(), candidate.findings.begin(), candidate.findings.end());

@@ -9,6 +9,9 @@ namespace ptxlab::loop {
 record::Verdict verdict_of_findings(const record::Candidate& candidate, const std::string& task,
                                     const isa::Target& target);
 
+// The verdict where the machine had trouble before there was anything to judge: never the candidate's fault.
+record::Verdict verdict_of_trouble(const base::Findings& trouble, const std::string& task, const isa::Target& target);
+
 // Puts what the proposer says of a candidate before what the judge found in check.
 void add_proposer_findings(record::Verdict& verdict, const record::Candidate& candidate);
 

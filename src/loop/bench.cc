@@ -5,13 +5,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
 #include <map>
 #include <mutex>
-#include <semaphore>
-#include <set>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -21,6 +17,7 @@
 #include "base/random.h"
 #include "base/thread_pool.h"
 #include "loop/attempts.h"
+#include "loop/lanes.h"
 #include "loop/search.h"
 #include "record/json.h"
 
@@ -31,54 +28,9 @@ using archive::Answer;
 using archive::Cell;
 using Clock = std::chrono::steady_clock;
 
+constexpr size_t kMostThreads = 1024;
+
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
-
-// Jobs that may bring forth others; they are taken in order, the newest brought forth first, so that what was asked is judged
-// before more is asked.
-class Queue {
- public:
-  using Job = std::function<void()>;
-  void add_last(Job job) { put(std::move(job), false); }
-  void add_first(Job job) { put(std::move(job), true); }
-
-  // Works until nothing is left and nobody is at work who could bring more.
-  void work() {
-    std::unique_lock lock(mutex_);
-    while (true) {
-      changed_.wait(lock, [&] { return !jobs_.empty() || busy_ == 0; });
-      if (jobs_.empty()) return;
-      Job job = std::move(jobs_.front());
-      jobs_.pop_front();
-      ++busy_;
-      lock.unlock();
-      job();
-      lock.lock();
-      --busy_;
-      changed_.notify_all();
-    }
-  }
-
- private:
-  void put(Job job, bool first) {
-    std::lock_guard lock(mutex_);
-    first ? jobs_.push_front(std::move(job)) : jobs_.push_back(std::move(job));
-    changed_.notify_all();
-  }
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Job> jobs_;
-  int busy_ = 0;
-};
-
-struct Places {
-  explicit Places(int count) : free(count) {}
-  std::counting_semaphore<> free;
-};
-struct Place {
-  explicit Place(Places& from) : places(from) { places.free.acquire(); }
-  ~Place() { places.free.release(); }
-  Places& places;
-};
 
 class Run {
  public:
@@ -88,30 +40,33 @@ class Run {
         parts_(parts),
         options_(options),
         jobs_(options.jobs ? options.jobs : base::core_count()),
-        judging_(static_cast<int>(jobs_)),
-        briefs_(lock.tasks.size()) {}
+        briefs_(lock.tasks.size()),
+        lanes_(places(lock, jobs_)) {}
 
   BenchResult go() {
     if (!load() || !meet_arms()) return std::move(result_);
     lay_out();
-    size_t threads = jobs_;
-    for (size_t arm = 0; arm < arms_.size(); ++arm) {
-      if (arms_[arm]->learns) threads += static_cast<size_t>(lock_.spec.arms[arm].parallel);
-    }
-    base::parallel_for(std::min<size_t>(threads, 1024), threads, [&](size_t) { queue_.work(); });
+    lanes_.work(kMostThreads);
     result_.whole = !result_.failed && result_.unanswered == 0;
     return std::move(result_);
   }
 
  private:
   struct Arm {
-    explicit Arm(int parallel) : asking(parallel) {}
     bool learns = false;
-    Places asking;
     record::Usage used;  // under mutex_
     double seconds = 0;  // that it took to answer, all questions together
     bool refused = false;
   };
+
+  // Judging, and rules, which think on this machine too, have one lane; those who answer from elsewhere one each.
+  static constexpr size_t kJudging = 0;
+  static size_t asking(size_t arm) { return arm + 1; }
+  static std::vector<size_t> places(const Lock& lock, size_t jobs) {
+    std::vector<size_t> most = {jobs};
+    for (const auto& arm : lock.spec.arms) most.push_back(static_cast<size_t>(arm.parallel));
+    return most;
+  }
 
   // --- what is there already ---------------------------------------------------------------------------------------------
   bool load() {
@@ -121,17 +76,17 @@ class Run {
       fail(answers ? trouble.findings() : answers.findings());
       return false;
     }
-    for (const auto& arm : lock_.spec.arms) arms_.push_back(std::make_unique<Arm>(arm.parallel));
+    arms_.resize(lock_.spec.arms.size());
     for (auto& answer : *answers) {
       if (auto arm = arm_named(answer.cell.arm)) {
-        if (answer.usage) arms_[*arm]->used.add(*answer.usage);
-        arms_[*arm]->seconds += answer.seconds;
+        if (answer.usage) arms_[*arm].used.add(*answer.usage);
+        arms_[*arm].seconds += answer.seconds;
       }
       Cell cell = answer.cell;
       known_.emplace(std::move(cell), std::move(answer));
     }
-    for (const auto& [name, usage] : *trouble) {
-      if (auto arm = arm_named(name)) arms_[*arm]->used.add(usage);
+    for (const auto& [cell, usage] : *trouble) {
+      if (auto arm = arm_named(cell.arm)) arms_[*arm].used.add(usage);
     }
     result_.found = static_cast<int64_t>(known_.size());
     return true;
@@ -151,7 +106,7 @@ class Run {
         fail(proposer.findings());
         return false;
       }
-      arms_[arm]->learns = (*proposer)->learns();
+      arms_[arm].learns = (*proposer)->learns();
     }
     return true;
   }
@@ -159,38 +114,74 @@ class Run {
   // Task by task, so that what the judge knows of one is used while it is fresh.
   void lay_out() {
     const auto& spec = lock_.spec;
+    // A server that answers faster than anybody judges must not fill the memory with what it said.
+    for (size_t arm = 0; arm < arms_.size(); ++arm)
+      lanes_.open_while(asking(arm), [this] { return stop_ || unjudged_ < 2 * jobs_ + 8; });
     for (size_t task = 0; task < lock_.tasks.size(); ++task) {
       for (size_t arm = 0; arm < arms_.size(); ++arm) {
-        if (!arms_[arm]->learns) {
-          queue_.add_last([=, this] { batch(arm, task); });
+        if (!arms_[arm].learns) {
+          lanes_.add_last(kJudging, [=, this] { batch(arm, task); });
           total_ += spec.k;
           continue;
         }
-        for (int sample = 1; sample <= spec.k; ++sample) queue_.add_last([=, this] { chain(arm, task, sample); });
+        for (int sample = 1; sample <= spec.k; ++sample)
+          lanes_.add_last(asking(arm), [=, this] { ask_on({arm, task, sample, 1, {}}); });
         total_ += int64_t{spec.k} * spec.turns;
       }
     }
   }
 
   // --- a sample of a proposer that learns -----------------------------------------------------------------------------------
-  void chain(size_t arm, size_t task, int sample) {
+  struct Chain {
+    size_t arm, task;
+    int sample, turn;
     std::vector<record::Earlier> earlier;
-    for (int turn = 1; turn <= lock_.spec.turns; ++turn) {
+  };
+
+  // From its turn on to the first candidate that is to be judged; what is there already is passed by.
+  void ask_on(Chain chain) {
+    for (bool more = true; more;) {
       if (stop_) return;
-      Cell cell = cell_of(arm, task, sample, turn);
-      if (parts_.exists && !parts_.exists(cell)) return ended(turn);
+      Cell cell = cell_of(chain.arm, chain.task, chain.sample, chain.turn);
+      if (parts_.exists && !parts_.exists(cell)) return ended(chain.turn);
+      // Where its sample has ended its texts are not needed.
+      if (auto row = known(cell, false); row && done(*row) && row->outcome && ends(chain.turn, *row->outcome))
+        return none_came(cell, chain.turn);
       auto answer = known(cell, true);
-      if (!answer && !(answer = ask_one(arm, task, cell, earlier))) return ended(turn);
-      if (!answer->candidate) return none_came(cell, turn);
-      auto attempt = judged(task, *answer);
-      if (!attempt) return;
-      bool last = turn == lock_.spec.turns ||
-                  (lock_.spec.stop == Stop::right && record::is_right(attempt->verdict.outcome)) ||
-                  attempt->verdict.outcome == record::OutcomeName::infrastructure;
-      tell(cell, &*attempt, last ? lock_.spec.turns - turn + 1 : 1);
-      if (last) return;
-      earlier.push_back(as_earlier(attempt->candidate, attempt->verdict));
+      if (!answer && !(answer = ask_one(chain.arm, chain.task, cell, chain.earlier))) return ended(chain.turn);
+      if (!answer->candidate) return none_came(cell, chain.turn);
+      if (!done(*answer)) {
+        ++unjudged_;
+        auto held = std::make_shared<std::pair<Chain, Answer>>(std::move(chain), *std::move(answer));
+        return lanes_.add_first(kJudging, [this, held] { judge_on(std::move(held->first), held->second); });
+      }
+      auto attempt = judged_before(*answer);
+      more = attempt && goes_on(chain, cell, *std::move(attempt));
     }
+  }
+
+  void judge_on(Chain chain, const Answer& answer) {
+    auto attempt = stop_ ? std::nullopt : judged(chain.task, answer);
+    --unjudged_;
+    if (!attempt || !goes_on(chain, answer.cell, *std::move(attempt))) return;
+    const size_t lane = asking(chain.arm);
+    auto held = std::make_shared<Chain>(std::move(chain));
+    lanes_.add_first(lane, [this, held] { ask_on(std::move(*held)); });
+  }
+
+  bool ends(int turn, record::OutcomeName outcome) const {
+    return turn == lock_.spec.turns || (lock_.spec.stop == Stop::right && record::is_right(outcome)) ||
+           outcome == record::OutcomeName::infrastructure;
+  }
+
+  // Whether a sample has another turn after this attempt; `chain` is then at it.
+  bool goes_on(Chain& chain, const Cell& cell, record::Attempt attempt) {
+    const bool last = ends(chain.turn, attempt.verdict.outcome);
+    tell(cell, &attempt, last ? lock_.spec.turns - chain.turn + 1 : 1);
+    if (last) return false;
+    chain.earlier.push_back(as_earlier(attempt.candidate, attempt.verdict));
+    ++chain.turn;
+    return true;
   }
 
   // The rest of a sample will not be asked now.
@@ -198,6 +189,7 @@ class Run {
     std::lock_guard lock(mutex_);
     done_ += lock_.spec.turns - turn + 1;
   }
+  // Nor is there an attempt to show.
   void none_came(const Cell& cell, int turn) { tell(cell, nullptr, lock_.spec.turns - turn + 1); }
 
   // --- all samples of one that does not -------------------------------------------------------------------------------------
@@ -209,9 +201,9 @@ class Run {
     }
     if (answers.empty()) answers = ask_all(arm, task);
     for (auto& answer : answers) {
-      queue_.add_first([this, task, answer = std::move(answer)]() mutable {
+      lanes_.add_first(kJudging, [this, task, answer = std::move(answer)]() mutable {
         if (stop_) return;
-        if (answer.attempt) return tell(answer.cell, nullptr, 1);
+        if (done(answer)) return tell(answer.cell, nullptr, 1);
         // One that was there already has its texts in the archive still.
         if (!answer.candidate) {
           if (auto read = known(answer.cell, true)) answer = *std::move(read);
@@ -244,10 +236,10 @@ class Run {
     record::Brief made = **known.brief;
     made.language = lock_.spec.arms[arm].language;
     made.earlier = earlier;
-    if (arms_[arm]->learns) made.asks = {ask_after(earlier, lock_.spec.arms[arm].job)};
+    if (arms_[arm].learns) made.asks = {ask_after(earlier, lock_.spec.arms[arm].job)};
     // A model draws anew for each question; rules answer for the task.
-    std::string purpose = arms_[arm]->learns ? fmt::format("{} {} {} {}", cell.arm, cell.task, cell.sample, cell.turn)
-                                             : fmt::format("{} {}", cell.arm, cell.task);
+    std::string purpose = arms_[arm].learns ? fmt::format("{} {} {} {}", cell.arm, cell.task, cell.sample, cell.turn)
+                                            : fmt::format("{} {}", cell.arm, cell.task);
     made.seed = base::derive_seed(lock_.spec.seed, purpose);
     return made;
   }
@@ -255,12 +247,12 @@ class Run {
   bool may_ask(size_t arm) {
     if (!parts_.refused) return true;
     std::lock_guard lock(mutex_);
-    auto why = parts_.refused(arm, arms_[arm]->used, arms_[arm]->seconds);
+    auto why = parts_.refused(arm, arms_[arm].used, arms_[arm].seconds);
     if (!why) return true;
-    if (!arms_[arm]->refused) {
-      arms_[arm]->refused = true;
+    if (!arms_[arm].refused) {
+      arms_[arm].refused = true;
       say(base::error("BENCH0012", fmt::format("arm `{}` asks no more: {}", lock_.spec.arms[arm].name, *why),
-                      "what is left is asked when the run goes on under a larger budget: a new run"));
+                      "give it a larger one in the spec and call the same again: the run goes on"));
     }
     return false;
   }
@@ -268,10 +260,8 @@ class Run {
   // One call of a proposer: what it brought, or nothing where it had trouble, which has been noted.
   std::optional<record::Proposer::Proposal> propose(size_t arm, const Cell& cell, const record::Brief& brief, int count,
                                                     double& seconds) {
-    // Rules think on this machine, as judging does; a model elsewhere.
-    Place place(arms_[arm]->learns ? arms_[arm]->asking : judging_);
     if (stop_ || !may_ask(arm)) return unanswered();
-    if (arms_[arm]->learns && !parts_.exists && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
+    if (arms_[arm].learns && !parts_.exists && !kept(parts_.archive->add_question(run_, cell))) return std::nullopt;
     auto start = Clock::now();
     auto proposal = call(arm, cell, brief, count);
     seconds = seconds_since(start);
@@ -279,8 +269,8 @@ class Run {
     {
       std::lock_guard lock(mutex_);
       ++result_.asked;
-      arms_[arm]->seconds += seconds;
-      if (usage) arms_[arm]->used.add(*usage);
+      arms_[arm].seconds += seconds;
+      if (usage) arms_[arm].used.add(*usage);
       for (const auto& finding : proposal ? proposal->findings : proposal.findings()) say(finding);
     }
     record::Proposer::Proposal made;
@@ -363,22 +353,24 @@ class Run {
   }
 
   // --- judging ----------------------------------------------------------------------------------------------------------------
-  // The attempt that an answer leads to: the one that is there, or made now. Nothing where it could not be kept.
-  std::optional<record::Attempt> judged(size_t task, const Answer& answer) {
-    if (answer.attempt) {
-      auto attempt = parts_.archive->attempt(*answer.attempt, false);
-      if (!attempt) {
-        fail(attempt.findings());
-        return std::nullopt;
-      }
-      // What its proposer said of it stands with the answer, what was compiled with the attempt.
-      std::string ptx = std::move(attempt->candidate.ptx);
-      attempt->candidate = *answer.candidate;
-      attempt->candidate.ptx = std::move(ptx);
-      return *std::move(attempt);
+  // Whether an answer has its attempt. One in which the machine had trouble is none: it is made once more when the run goes on.
+  static bool done(const Answer& answer) { return answer.attempt && !answer.machine_trouble(); }
+
+  std::optional<record::Attempt> judged_before(const Answer& answer) {
+    auto attempt = parts_.archive->attempt(*answer.attempt, false);
+    if (!attempt) {
+      fail(attempt.findings());
+      return std::nullopt;
     }
-    Place place(judging_);
-    if (stop_) return std::nullopt;
+    // What its proposer said of it stands with the answer, what was compiled with the attempt.
+    std::string ptx = std::move(attempt->candidate.ptx);
+    attempt->candidate = *answer.candidate;
+    attempt->candidate.ptx = std::move(ptx);
+    return *std::move(attempt);
+  }
+
+  // The attempt that an answer leads to, made now. Nothing where it could not be kept.
+  std::optional<record::Attempt> judged(size_t task, const Answer& answer) {
     auto start = Clock::now();
     record::Attempt attempt;
     attempt.run = run_;
@@ -386,11 +378,13 @@ class Run {
     attempt.brief_json = answer.brief_json;
     attempt.candidate = *answer.candidate;
     auto& candidate = attempt.candidate;
-    if (!candidate.cuda.empty() && !base::has_error(candidate.findings)) parts_.compile(task, candidate);
+    base::Findings trouble;
+    if (!candidate.cuda.empty() && !base::has_error(candidate.findings)) trouble = parts_.compile(task, candidate);
     const auto& locked = lock_.tasks[task];
-    const bool nothing = base::has_error(candidate.findings);
-    attempt.verdict =
-        nothing ? verdict_of_findings(candidate, locked.task.name, locked.target) : parts_.judge(task, candidate);
+    const bool nothing = trouble.empty() && base::has_error(candidate.findings);
+    attempt.verdict = !trouble.empty() ? verdict_of_trouble(trouble, locked.task.name, locked.target)
+                      : nothing        ? verdict_of_findings(candidate, locked.task.name, locked.target)
+                                       : parts_.judge(task, candidate);
     add_proposer_findings(attempt.verdict, candidate);
     auto kept_as = parts_.archive->add_judged(answer, attempt, seconds_since(start));
     if (!kept_as) {
@@ -467,14 +461,14 @@ class Run {
   const BenchParts& parts_;
   const BenchOptions& options_;
   const size_t jobs_;
-  Places judging_;
-  std::vector<std::unique_ptr<Arm>> arms_;
+  std::vector<Arm> arms_;
   std::vector<KnownBrief> briefs_;
   std::map<Cell, Answer> known_;
-  Queue queue_;
+  Lanes lanes_;
   std::mutex mutex_;
   BenchResult result_;
   std::atomic<bool> stop_ = false;
+  std::atomic<size_t> unjudged_ = 0;  // answers of those that learn
   int64_t done_ = 0, total_ = 0;
   int trouble_ = 0;
 };

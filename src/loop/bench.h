@@ -26,8 +26,8 @@ struct BenchParts {
   // A fresh proposer for one question of an arm (index into the spec's).
   std::function<base::Result<std::unique_ptr<record::Proposer>>(size_t arm, const archive::Cell& cell)> proposer;
   std::function<record::Verdict(size_t task, const record::Candidate& candidate)> judge;
-  // Makes `ptx` of `cuda`; where that cannot be, an error among the candidate's findings.
-  std::function<void(size_t task, record::Candidate& candidate)> compile;
+  // Makes `ptx` of `cuda`; where that cannot be, an error among the candidate's findings. Returns trouble of the machine.
+  std::function<base::Findings(size_t task, record::Candidate& candidate)> compile;
   // Why an arm that has used so much, over so many seconds, may ask no more; nothing: it may. Empty: every arm may.
   std::function<std::optional<std::string>(size_t arm, const record::Usage& used, double seconds)> refused;
   // Which questions there are; a sample ends before one that there is not, and nobody is asked: answers are taken from another run.

@@ -143,6 +143,7 @@ BenchParts parts_of(const Lock& lock, Archive& archive, const World& world) {
       candidate.findings.push_back(base::error("CUC0002", "does not compile", ""));
     else
       candidate.ptx = "right " + candidate.cuda;
+    return base::Findings();
   };
   return parts;
 }
@@ -315,6 +316,112 @@ TEST_F(Bench, ABudgetEndsTheAskingAndCountsWhatEarlierCallsHaveUsed) {
   auto second = run_bench(lock, run.id, parts, {1, {}});
   EXPECT_EQ(second.asked, 0);
   EXPECT_EQ(second.unanswered, 5);
+}
+
+// A candidate of which the machine could say nothing is judged when the run goes on, and its sample goes on from there.
+TEST_F(Bench, WhatMetTroubleOfTheMachineIsJudgedOnceMore) {
+  Lock lock = lock_of(2, 3, 3);
+  World calm, troubled;
+  std::atomic<int> calls = 0;
+  troubled.judge = [&](size_t task, const record::Candidate& candidate) {
+    auto verdict = played_judge(task, candidate);
+    if (++calls % 3 == 0) verdict.outcome = record::OutcomeName::infrastructure, verdict.reason = "no space left";
+    return verdict;
+  };
+  go(lock, troubled);
+  int trouble = 0;
+  for (const auto& row : rows_of(archive->answers(run.id))) trouble += row.machine_trouble();
+  ASSERT_GT(trouble, 0);
+  auto second = go(lock, calm);
+  EXPECT_TRUE(second.whole);
+  EXPECT_GE(second.judged, trouble);
+  for (const auto& row : rows_of(archive->answers(run.id))) EXPECT_FALSE(row.machine_trouble());
+  // It has come to what it would have come to.
+  archive::Run other;
+  ASSERT_TRUE(archive->add_bench(other, "{}").empty());
+  EXPECT_TRUE(run_bench(lock, other.id, parts_of(lock, *archive, calm), {2, {}}).whole);
+  EXPECT_EQ(left_by(*archive, run.id), left_by(*archive, other.id));
+}
+
+TEST_F(Bench, ACompilerInTroubleIsNotTheCandidatesFault) {
+  Lock lock = lock_of(1, 8, 1);
+  World world;
+  auto parts = parts_of(lock, *archive, world);
+  auto compile = parts.compile;
+  parts.compile = [](size_t, record::Candidate&) -> base::Findings {
+    return {base::error("CUC0004", "no place for nvcc's files", "")};
+  };
+  EXPECT_TRUE(run_bench(lock, run.id, parts, {2, {}}).whole);
+  int compiled = 0;
+  for (const auto& row : rows_of(archive->answers(run.id))) {
+    auto answer = *archive->answer(row.id);
+    if (!answer.candidate || answer.candidate->cuda.empty()) continue;
+    ++compiled;
+    auto verdict = archive->attempt(*row.attempt)->verdict;
+    EXPECT_EQ(verdict.outcome, record::OutcomeName::infrastructure);
+    EXPECT_EQ(verdict.reason, "no place for nvcc's files");
+  }
+  EXPECT_GT(compiled, 0);
+  parts.compile = compile;
+  EXPECT_EQ(run_bench(lock, run.id, parts, {2, {}}).judged, compiled);
+}
+
+// Each arm has its own places: that one has many questions leaves the other no fewer.
+TEST_F(Bench, ArmsAreAskedSideBySide) {
+  Lock lock = lock_of(1, 40, 1);
+  lock.spec.arms[1] = lock.spec.arms[0];
+  lock.spec.arms[0].parallel = lock.spec.arms[1].parallel = 2;
+  lock.spec.arms[1].name = "other";
+  World world;
+  std::mutex mutex;
+  std::map<std::string, int> busy;
+  bool met = false;
+  auto parts = parts_of(lock, *archive, world);
+  parts.proposer = [&](size_t, const Cell& cell) -> base::Result<std::unique_ptr<record::Proposer>> {
+    auto answer = [&, arm = cell.arm](const record::Brief& brief, int count) {
+      {
+        std::lock_guard guard(mutex);
+        ++busy[arm];
+        EXPECT_LE(busy[arm], 2);
+        met |= busy["model"] > 0 && busy["other"] > 0;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      std::lock_guard guard(mutex);
+      --busy[arm];
+      return model_answer(brief, count);
+    };
+    return std::unique_ptr<record::Proposer>(std::make_unique<Played>(answer, true));
+  };
+  EXPECT_TRUE(run_bench(lock, run.id, parts, {1, {}}).whole);
+  EXPECT_TRUE(met);
+}
+
+// A server that answers at once while judging takes its time: what is answered and not yet judged stays few.
+TEST_F(Bench, NoMoreIsAskedThanCanBeJudgedSoon) {
+  Lock lock = lock_of(1, 200, 1);
+  World world;
+  std::atomic<int> asked = 0, judged = 0, most = 0;
+  world.model = [&](const record::Brief& brief, int count) {
+    ++asked;
+    most = std::max<int>(most, asked - judged);
+    auto proposal = model_answer(brief, count);
+    proposal->candidates[0].findings.clear();
+    return proposal;
+  };
+  world.judge = [&](size_t task, const record::Candidate& candidate) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    ++judged;
+    return played_judge(task, candidate);
+  };
+  auto parts = parts_of(lock, *archive, world);
+  parts.compile = [](size_t, record::Candidate& candidate) {
+    candidate.ptx = "right";
+    return base::Findings();
+  };
+  lock.spec.arms.resize(1);
+  EXPECT_TRUE(run_bench(lock, run.id, parts, {2, {}}).whole);
+  EXPECT_EQ(judged, 200);
+  EXPECT_LE(most, 2 * 2 + 8 + 3 + 2);
 }
 
 TEST_F(Bench, AMachineInTroubleEndsTheRun) {

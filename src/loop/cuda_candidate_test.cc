@@ -28,8 +28,13 @@ TEST(CudaPolicy, NoOtherFileIsRead) {
   EXPECT_EQ(codes(cuda_policy("#inc\\\nlude \"secret\"", "x")), "CUC0010@1");
   EXPECT_EQ(codes(cuda_policy("#inc\\\r\nlude \"secret\"", "x")), "CUC0010@1");
   EXPECT_EQ(codes(cuda_policy("%:include \"secret\"", "x")), "CUC0010@1");
-  EXPECT_EQ(codes(cuda_policy("?\?=include \"secret\"", "x")), "CUC0010@1");
-  EXPECT_EQ(codes(cuda_policy("?\?=inc?\?/\nlude \"secret\"", "x")), "CUC0010@1");
+  // A trigraph is a '#' or nothing at all, as the compiler is called.
+  EXPECT_EQ(codes(cuda_policy("\n?\?=include \"secret\"", "x")), "CUC0011@2");
+  EXPECT_EQ(codes(cuda_policy("?\?=inc?\?/\nlude \"secret\"", "x")), "CUC0011@1 CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("// x ?\?/\n#include \"secret\"", "x")), "CUC0011@1 CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("#inc\\ \t\nlude \"secret\"", "x")), "CUC0010@1");
+  EXPECT_EQ(codes(cuda_policy("\xEF\xBB\xBF#include \"secret\"", "x")), "CUC0010@1");
+  EXPECT_EQ(codes(cuda_policy("#include\f\"secret\"", "x")), "CUC0010@1");
   EXPECT_EQ(codes(cuda_policy("/* a\n */ # /* b */ include /* c */ \"secret\"", "x")), "CUC0010@2");
   EXPECT_EQ(codes(cuda_policy("#define F \"secret\"\n#include F", "x")), "CUC0010@2");
   EXPECT_EQ(codes(cuda_policy("#include_next <stdint.h>", "x")), "CUC0011@1");
@@ -40,8 +45,20 @@ TEST(CudaPolicy, NoOtherFileIsRead) {
   EXPECT_EQ(codes(cuda_policy("char c = '\"'; const char* s = \"/*\";\n#include \"secret\"\n", "x")), "CUC0010@2");
   EXPECT_EQ(codes(cuda_policy("int n = 1'000; // '\n#include \"secret\"\n", "x")), "CUC0010@2");
   EXPECT_EQ(codes(cuda_policy("const char* s = \"\\\"/*\";\n#include \"secret\"\n", "x")), "CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("#define A L'/*'\n#include \"secret\"\n#define B L'*/'\n", "x")), "CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("#define A 1'/*'\n#include \"secret\"\n#define B 1'*/'\n", "x")), "CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("#define A 0x1p+1'/*'\n#include \"secret\"\n", "x")), "CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("int n = 0xf'f'0; // '\n#include \"secret\"\n", "x")), "CUC0010@2");
+  EXPECT_EQ(codes(cuda_policy("#if 0\nit's /*\n#endif\n#include \"secret\"\n", "x")), "CUC0010@4");
   EXPECT_EQ(codes(cuda_policy("auto s = R\"x(\" /* )x\";\n#include \"secret\"\n", "x")).substr(0, 9), "CUC0011@1");
   EXPECT_EQ(codes(cuda_policy("__shared__ float R; asm(\"//\"); FOR\"x\";\n", "x")), "");
+  // A message of the compiler shows the line of the file that it believes to be in.
+  EXPECT_EQ(codes(cuda_policy("#line 1 \"/etc/passwd\"\n#error x", "x")), "CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("# 1 \"/etc/passwd\"\n", "x")), "CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("#pragma GCC dependency \"/etc/passwd\"", "x")), "CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("_Pragma(\"GCC dependency \\\"secret\\\"\")", "x")), "CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("#define P(x) _Pragma(#x)\nP(GCC x)", "x")), "CUC0011@1");
+  EXPECT_EQ(codes(cuda_policy("#pragma unroll 4\n_Pragma(\"unroll\")\n# pragma nv_diag_suppress 177\n#\n", "x")), "");
   EXPECT_EQ(codes(cuda_policy(std::string(2 << 20, ' '), "x")), "CUC0012@0");
 }
 
@@ -53,7 +70,7 @@ class CudaCandidate : public ::testing::Test {
   record::Candidate compiled(std::string cuda) {
     record::Candidate candidate;
     candidate.cuda = std::move(cuda);
-    compile_candidate(*toolchain::installed().nvcc, task, *isa::target_named("sm_80"), candidate);
+    EXPECT_TRUE(compile_candidate(*toolchain::installed().nvcc, task, *isa::target_named("sm_80"), candidate).empty());
     return candidate;
   }
   task::Task task;
@@ -65,6 +82,15 @@ TEST_F(CudaCandidate, BecomesPtxThatIsLegal) {
   EXPECT_EQ(codes(candidate.findings), "");
   EXPECT_TRUE(ptx::check(candidate.ptx, "x").ok());
   EXPECT_NE(candidate.ptx.find(".entry k("), std::string::npos);
+}
+
+TEST_F(CudaCandidate, MayIncludeEveryHeaderThatTheHintNames) {
+  auto candidate = compiled(
+      "#include <cuda_fp16.h>\n#include <cuda_bf16.h>\n#include <mma.h>\n#include <cooperative_groups.h>\n"
+      "#include <cuda_pipeline.h>\n#include <cmath>\n#include <cuda/barrier>\n__global__ void k(half* x) { x[0] = "
+      "x[1]; }\n");
+  EXPECT_EQ(codes(candidate.findings), "");
+  EXPECT_NE(candidate.ptx, "");
 }
 
 TEST_F(CudaCandidate, ThatDoesNotCompileSaysWhereAndNothingOfThisMachine) {

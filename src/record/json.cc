@@ -22,10 +22,6 @@ namespace {
 constexpr GateName kGates[] = {GateName::check, GateName::assemble, GateName::emulate, GateName::execute,
                                GateName::time};
 constexpr GateStatus kStatuses[] = {GateStatus::not_run, GateStatus::passed, GateStatus::failed, GateStatus::skipped};
-constexpr OutcomeName kOutcomes[] = {OutcomeName::malformed, OutcomeName::rejected,      OutcomeName::faulted,
-                                     OutcomeName::wrong,     OutcomeName::unverified,    OutcomeName::slower,
-                                     OutcomeName::same,      OutcomeName::faster,        OutcomeName::unstable,
-                                     OutcomeName::cheating,  OutcomeName::infrastructure};
 
 base::Findings read_findings(const Object& object, const char* key) {
   base::Findings findings;
@@ -82,7 +78,7 @@ Verdict read_verdict_object(const json& value, const std::string& place) {
   Object object(value, place);
   object.schema("ptxlab.verdict/1");
   Verdict verdict;
-  verdict.outcome = named(object.get<std::string>("outcome"), kOutcomes, object.place("outcome"));
+  verdict.outcome = named(object.get<std::string>("outcome"), all_outcomes(), object.place("outcome"));
   verdict.reason = object.get<std::string>("reason");
   verdict.task = object.get<std::string>("task");
   verdict.target = object.get<std::string>("target");
@@ -147,6 +143,10 @@ Brief read_brief_object(const json& value, const task::Task& task) {
   object.schema("ptxlab.brief/1");
   Brief brief;
   brief.task = task;
+  if (const auto& of_task = value["task"]; of_task.contains("files") && of_task["files"].is_object()) {
+    for (const auto& [name, hash] : of_task["files"].items())
+      if (hash.is_string()) brief.task_files[name] = hash.get<std::string>();
+  }
   auto target = isa::target_named(object.get<std::string>("target"));
   if (!target) throw Wrong{"brief.target names no target"};
   brief.target = *target;
@@ -286,6 +286,13 @@ json to_json(const Ask& ask) {
   return made;
 }
 
+// Where it lay, from wherever that is read.
+static std::string whole_path(const std::filesystem::path& file) {
+  std::error_code error;
+  auto whole = file.empty() ? file : std::filesystem::absolute(file, error).lexically_normal();
+  return (error ? file : whole).string();
+}
+
 json to_json(const Brief& brief) {
   json resources = json::array(), earlier = json::array();
   for (const auto& one : brief.baseline_resources) resources.push_back(to_json(one));
@@ -294,7 +301,7 @@ json to_json(const Brief& brief) {
   }
   json made = {
       {"schema", "ptxlab.brief/1"},
-      {"task", {{"name", brief.task.name}, {"version", brief.task.version}, {"file", brief.task.file.string()}}},
+      {"task", {{"name", brief.task.name}, {"version", brief.task.version}, {"file", whole_path(brief.task.file)}}},
       {"target", brief.target.name()},
       {"baseline_ptx", brief.baseline_ptx},
       {"baseline_plan", brief.baseline_plan},
@@ -303,6 +310,7 @@ json to_json(const Brief& brief) {
       {"constraints", to_json(brief.constraints)},
       {"earlier", std::move(earlier)},
       {"seed", brief.seed}};
+  if (!brief.task_files.empty()) made["task"]["files"] = brief.task_files;
   if (brief.language != Language::ptx) made["language"] = name_of(brief.language);
   if (!brief.baseline_sass.empty()) made["baseline_sass"] = sass_json(brief.baseline_sass);
   for (const auto& fact : brief.hardware) made["hardware"].push_back({{"name", fact.name}, {"value", fact.value}});

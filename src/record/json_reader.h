@@ -75,9 +75,9 @@ class Object {
   std::string place_;
 };
 
-template <class Name, size_t n>
-Name named(const std::string& word, const Name (&all)[n], const std::string& place) {
-  for (Name name : all) {
+template <class Names>
+auto named(const std::string& word, const Names& all, const std::string& place) {
+  for (auto name : all) {
     if (name_of(name) == word) return name;
   }
   throw Wrong{fmt::format("{} is '{}', which is none of its values", place, word)};

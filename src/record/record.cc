@@ -71,6 +71,14 @@ Ask ask_of(const Brief& brief, size_t index) {
   return brief.asks.empty() ? Ask{} : brief.asks[index % brief.asks.size()];
 }
 
+std::span<const OutcomeName> all_outcomes() {
+  static constexpr OutcomeName kAll[] = {OutcomeName::malformed, OutcomeName::rejected,      OutcomeName::faulted,
+                                         OutcomeName::wrong,     OutcomeName::unverified,    OutcomeName::slower,
+                                         OutcomeName::same,      OutcomeName::faster,        OutcomeName::unstable,
+                                         OutcomeName::cheating,  OutcomeName::infrastructure};
+  return kAll;
+}
+
 bool is_right(OutcomeName outcome) {
   switch (outcome) {
     case OutcomeName::unverified:

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,7 @@ enum class OutcomeName : uint8_t {
 std::string_view name_of(GateName gate);
 std::string_view name_of(GateStatus status);
 std::string_view name_of(OutcomeName outcome);
+std::span<const OutcomeName> all_outcomes();
 // Found right by all that ran, whatever its speed.
 bool is_right(OutcomeName outcome);
 
@@ -242,6 +244,7 @@ struct Fact {
 
 struct Brief {
   task::Task task;
+  std::map<std::string, std::string> task_files;  // the hash of each of its files; empty: not known
   isa::Target target;
   std::string baseline_ptx, baseline_plan;
   std::string source;  // CUDA, may be empty

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "base/file.h"
 #include "base/subprocess.h"
@@ -44,17 +46,28 @@ std::optional<base::Finding> message_of(std::string_view line) {
   return finding;
 }
 
-base::Findings refusals(std::string_view log, const std::filesystem::path& source) {
+// g++ shows lines of the source under its messages: "    1 | #error x". Nobody asked for them, and they are of any file.
+bool shows_source(std::string_view line) {
+  line = trim(line);
+  size_t digits = std::min(line.find_first_not_of("0123456789"), line.size());
+  return trim(line.substr(digits)).starts_with("|");
+}
+
+base::Findings refusals(std::string_view whole_log, const std::filesystem::path& source) {
   base::Findings findings;
-  std::string_view rest = log;
+  std::string log;
+  std::string_view rest = whole_log;
   while (!rest.empty() && findings.size() < kMaxFindings) {
     size_t end = std::min(rest.find('\n'), rest.size());
-    if (auto finding = message_of(rest.substr(0, end))) findings.push_back(std::move(*finding));
+    const auto line = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (shows_source(line)) continue;
+    log.append(line) += '\n';
+    if (auto finding = message_of(line)) findings.push_back(std::move(*finding));
   }
   if (findings.empty()) {
     findings.push_back(
-        stopped("CUC0002", source, "nvcc does not compile it: " + std::string(trim(log.substr(0, 2000))), ""));
+        stopped("CUC0002", source, "nvcc does not compile it: " + std::string(trim(log).substr(0, 2000)), ""));
   }
   return findings;
 }
@@ -75,6 +88,46 @@ base::Findings append_lines(const std::filesystem::path& source, const std::vect
   return base::write_file(to, whole);
 }
 
+// The files of a make rule: "out: a b\\ c \\\n d".
+std::vector<std::filesystem::path> files_of_rule(std::string_view rule) {
+  std::vector<std::filesystem::path> files;
+  std::string word;
+  size_t at = rule.find(" :") == rule.npos ? rule.find(": ") : rule.find(" :");
+  for (at = std::min(at, rule.size()) + 2; at < rule.size(); ++at) {
+    if (rule[at] == '\\' && at + 1 < rule.size() && rule[at + 1] != '\n') {
+      word += rule[++at];
+    } else if (rule[at] == '$' && at + 1 < rule.size() && rule[at + 1] == '$') {
+      word += rule[++at];
+    } else if (rule[at] == ' ' || rule[at] == '\n' || rule[at] == '\\') {
+      if (!word.empty()) files.emplace_back(std::exchange(word, {}));
+    } else {
+      word += rule[at];
+    }
+  }
+  if (!word.empty()) files.emplace_back(word);
+  return files;
+}
+
+// The first file that the source has no business with; empty: there is none. Headers of the system are not in the rule, unless the
+// source names them by their paths.
+std::string foreign_file(const Tool& nvcc, const std::filesystem::path& source, const CompileOptions& options,
+                         std::string_view rule) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  std::vector<fs::path> own = {fs::weakly_canonical(nvcc.path, ignored).parent_path().parent_path()};
+  for (const auto& folder : options.readable) own.push_back(fs::weakly_canonical(folder, ignored));
+  const fs::path itself = fs::weakly_canonical(source, ignored);
+  for (const auto& file : files_of_rule(rule)) {
+    const fs::path path = fs::weakly_canonical(file, ignored);
+    const auto below = [&](const fs::path& folder) {
+      return !folder.empty() &&
+             std::mismatch(folder.begin(), folder.end(), path.begin(), path.end()).first == folder.end();
+    };
+    if (path != itself && std::none_of(own.begin(), own.end(), below)) return file.filename().string();
+  }
+  return "";
+}
+
 base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path& source,
                                    const CompileOptions& options) {
   base::TemporaryFolder folder("ptxlab-nvcc");
@@ -91,9 +144,12 @@ base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path
     command.argv.push_back("-I" + (source.parent_path().empty() ? "." : source.parent_path().string()));
   }
   command.argv.insert(command.argv.end(), {input.string(), "-o", output.string()});
+  const std::filesystem::path rule = folder.path() / "files";
+  if (options.only_own_files) command.argv.insert(command.argv.end(), {"-MMD", "-MF", rule.string()});
   command.environment = {{"TMPDIR", folder.path().string()}};
   command.limits.wall = options.wall;
-  command.limits.address_space = uint64_t{16} << 30;
+  // A user's own source may be of any size; a kernel that anybody wrote needs no more than one gigabyte.
+  command.limits.address_space = uint64_t{options.only_own_files ? 6u : 16u} << 30;
   command.limits.output = uint64_t{8} << 20;
   base::Outcome outcome = base::run(command);
   if (outcome.end == base::Outcome::End::not_started) {
@@ -102,9 +158,17 @@ base::Result<std::string> run_nvcc(const Tool& nvcc, const std::filesystem::path
   if (outcome.end != base::Outcome::End::exited) {
     return stopped("CUC0003", source, "nvcc " + base::describe(outcome), "");
   }
+  if (options.only_own_files) {
+    // Where there is no list the preprocessor had something to say, of what it read first.
+    auto read = base::read_file(rule);
+    const std::string foreign = read ? foreign_file(nvcc, input, options, *read) : "";
+    if (!foreign.empty() || (!read && outcome.code == 0))
+      return stopped("CUC0005", source, fmt::format("it reads `{}`, which is none of its files", foreign),
+                     "a candidate is one file, and may include CUDA's own headers");
+  }
   if (outcome.code != 0) return refusals(outcome.errors + outcome.output, source);
   auto ptx = base::read_file(output);
-  if (!ptx) return stopped("CUC0003", source, "nvcc reported success but wrote no PTX", "check the CUDA installation");
+  if (!ptx) return stopped("CUC0004", source, "nvcc reported success but wrote no PTX", "check the CUDA installation");
   return std::move(*ptx);
 }
 
@@ -115,7 +179,7 @@ base::Result<std::string> compile_to_ptx(const Tool& nvcc, const std::filesystem
   try {
     return run_nvcc(nvcc, source, options);
   } catch (const std::filesystem::filesystem_error& error) {
-    return stopped("CUC0003", source, fmt::format("no place for nvcc's files: {}", error.what()),
+    return stopped("CUC0004", source, fmt::format("no place for nvcc's files: {}", error.what()),
                    "free some room in the temporary folder");
   }
 }

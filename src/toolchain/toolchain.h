@@ -83,9 +83,13 @@ struct CompileOptions {
   bool line_info = true;
   std::chrono::milliseconds wall{300'000};
   std::vector<std::string> appended;  // lines behind the source: explicit instantiations, a use of a static kernel
+  // For a source that anybody wrote: it may have read itself, what lies below nvcc's own folder or below one of `readable`, and
+  // headers of the system that those lead to. Else nothing of what nvcc says or made is shown.
+  bool only_own_files = false;
+  std::vector<std::filesystem::path> readable;
 };
 // CUDA C++ to PTX by nvcc -O3. Errors: CUC0001 no nvcc, CUC0002 does not compile (nvcc's messages), CUC0003 limits or
-// crash.
+// crash, CUC0004 trouble of this machine, CUC0005 it reads a file that is not its own.
 base::Result<std::string> compile_to_ptx(const std::filesystem::path& source, const CompileOptions& options);
 base::Result<std::string> compile_to_ptx(const Tool& nvcc, const std::filesystem::path& source,
                                          const CompileOptions& options);
