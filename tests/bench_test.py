@@ -273,6 +273,123 @@ class Locks(Bench):
             process.wait()
 
 
+    def test_another_build_of_the_program_goes_on_where_one_says_so(self):
+        self.spec(f'tasks = ["elementwise/vector_add_f32"]\nk = 4\n[[arm]]\nname = "model"\nbudget = "requests=2"\nparallel = 1\n'
+                  f'proposer = "agent:{sys.executable} model.py {{sample}} {{turn}}"\n')
+        first = self.figures(code=3)
+        self.assertEqual(first["arms"][0]["missing"], 2)
+        # A larger budget is the same experiment.
+        text = (self.folder / "spec.toml").read_text()
+        (self.folder / "spec.toml").write_text(text.replace("requests=2", "requests=3"))
+        second = self.figures(code=3)
+        self.assertEqual(second["run"], first["run"])
+        self.assertEqual(second["arms"][0]["missing"], 1)
+        self.assertEqual(len(second["builds"]), 1)
+        # Built anew: the same program to the eye.
+        (self.folder / "spec.toml").write_text(text.replace("requests=2", "requests=9"))
+        other = pathlib.Path(PROGRAM).with_name(f"ptxlab-built-anew-{os.getpid()}")  # it looks for tools from where it lies
+        self.addCleanup(other.unlink, True)
+        other.write_bytes(pathlib.Path(PROGRAM).read_bytes() + b"\n")
+        other.chmod(0o755)
+        command = [str(other), "bench", "spec.toml", "--archive", "a.db", "--json"]
+        environment = {**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none"}
+        refused = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, env=environment)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("program.build", refused.stderr)
+        self.assertIn("--accept-program", refused.stderr)
+        taken = subprocess.run([*command, "--accept-program"], cwd=self.folder, capture_output=True, text=True, env=environment)
+        self.assertEqual(taken.returncode, 0, taken.stderr)
+        third = json.loads(taken.stdout)
+        self.assertEqual(third["run"], first["run"])
+        self.assertEqual([build["candidates"] for build in third["builds"]], [3, 1])
+        self.assertNotEqual(*[build["sha256"] for build in third["builds"]])
+        self.assertTrue(any("more than one build" in note for note in third["notes"]), third["notes"])
+        # From now on it is the other build's, until the first is accepted again.
+        self.assertEqual(subprocess.run(command, cwd=self.folder, capture_output=True, env=environment).returncode, 0)
+        self.assertEqual(self.bench().returncode, 2)
+        self.assertEqual(len((self.folder / "asked").read_text().split()), 4)
+
+    def test_what_an_agent_runs_is_locked(self):
+        self.spec(f'tasks = ["elementwise/vector_add_f32"]\nk = 1\n[[arm]]\nname = "model"\n'
+                  f'proposer = "agent:{sys.executable} model.py {{sample}} {{turn}}"\n')
+        self.assertEqual(self.bench().returncode, 0)
+        (self.folder / "model.py").write_text(MODEL + "# other\n")
+        refused = self.bench()
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("arms.model.files.model.py", refused.stderr)
+
+
+class OwnTask(Bench):
+    """A task that is given as a file: its data are locked, it is judged again from where it lay, and repro says what has changed."""
+
+    def setUp(self):
+        super().setUp()
+        self.where = self.folder / "kernels"
+        self.where.mkdir()
+        folder = ROOT / "tasks/elementwise/vector_add_f32"
+        (self.where / "add.ptx").write_text(BASELINE)
+        (self.where / "add.plan.toml").write_text(PLAN)
+        task = (folder / "task.toml").read_text().replace('name = "elementwise/vector_add_f32"', 'name = "my/add"')
+        self.assertIn("my/add", task)
+        task = re.sub(r'\[\[baseline\]\][^\[]*', "", task)
+        (self.where / "add.task.toml").write_text(task)
+        (self.where / "add.reference.cc").write_text((folder / "reference.cc").read_text())
+        (self.folder / "mine").mkdir()
+        (self.folder / "mine/a.ptx").write_text(BASELINE + "// a\n")
+        self.spec('tasks = ["kernels/add.task.toml"]\nk = 1\n[[arm]]\nname = "files"\nproposer = "files:mine"\n')
+
+    def test_is_judged_again_from_where_it_lay(self):
+        done = self.bench()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        elsewhere = self.folder / "elsewhere"
+        elsewhere.mkdir()
+        again = lambda *options: subprocess.run(
+            [PROGRAM, "bench", "--rejudge", "last", "--archive", "../a.db", *options], cwd=elsewhere, capture_output=True,
+            text=True, timeout=280, env={**os.environ, "PTXLAB_ROOT": str(ROOT), "PTXLAB_GPU": "none"})
+        done = again("--target", "sm_90a")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("right still 1.000", done.stdout)
+        self.assertNotIn("another version", done.stdout)
+        # A report of the run says it too.
+        told = subprocess.run([PROGRAM, "report", "last", "--archive", "a.db"], cwd=self.folder, capture_output=True, text=True)
+        self.assertIn("right still 1.000", told.stdout, told.stderr)
+        (self.where / "add.task.toml").write_text((self.where / "add.task.toml").read_text() + "# other\n")
+        done = again("--new")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("my/add is another version of the task than then", done.stdout)
+        (self.where / "add.task.toml").unlink()
+        done = again("--new")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("BENCH0015", done.stderr)
+        self.assertIn("kernels/add.task.toml", done.stderr)
+
+    def test_repro_says_what_has_changed(self):
+        self.assertEqual(self.bench().returncode, 0)
+        repro = lambda name: subprocess.run([PROGRAM, "repro", "1", name, "--archive", "a.db"], cwd=self.folder, text=True,
+                                            capture_output=True, env={**os.environ, "PTXLAB_ROOT": str(ROOT)})
+        done = repro("same")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("REP0003", done.stdout + done.stderr)
+        self.assertNotIn("changed", (self.folder / "same/README.md").read_text())
+        reference = self.where / "add.reference.cc"
+        reference.write_text(reference.read_text().replace("+", "-", 1))
+        (self.where / "add.task.toml").write_text((self.where / "add.task.toml").read_text() + "# other\n")
+        done = repro("other")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("REP0003", done.stdout + done.stderr)
+        for text in (done.stdout + done.stderr, (self.folder / "other/README.md").read_text(), (self.folder / "other/rerun").read_text()):
+            self.assertIn("add.reference.cc is another, add.task.toml is another", text)
+
+    def test_a_file_of_data_is_locked(self):
+        task = self.where / "add.task.toml"
+        text = task.read_text()
+        self.assertRegex(text, r'fill = \[')
+        (self.where / "data.bin").write_bytes(bytes(4 * 1024))
+        task.write_text(re.sub(r'fill = \[[^\]]*\]', 'fill = ["file:data.bin"]', text, count=1))
+        lock = self.bench("--lock", "lock.json")
+        self.assertIn("data.bin", json.loads((self.folder / "lock.json").read_text())["tasks"]["my/add"]["files"], lock.stderr)
+
+
 class Documentation(Bench):
     """Every block of docs/bench.md: files that name themselves in their first line are written, commands are run in turn, and the
     lines shown below a command stand in what it prints."""

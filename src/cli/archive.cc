@@ -1,11 +1,14 @@
 // ptxlab archive list | show: what was tried, and what came of it.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "archive/archive.h"
 #include "base/finding_json.h"
+#include "base/nearest.h"
 #include "cli/archive_option.h"
 #include "cli/commands.h"
 #include "cli/output.h"
@@ -101,7 +104,7 @@ int archive(Words words) {
   Options options("archive", "Lists the attempts that were kept, or shows one whole.", kExample);
   options.argument("VERB", verb, "list or show");
   options.optional_argument("ID", id_text, "show: the attempt's number in the list");
-  options.value("--run", "RUN", run, "list: attempts of this run only");
+  options.value("--run", "RUN", run, "list: attempts of this run only: its id, the beginning of it, or 'last'");
   options.value("--task", "TASK", task, "list: attempts at this task only");
   options.value("--outcome", "OUTCOME", outcome, "list: attempts with this outcome only");
   options.value("--limit", "N", limit, "list: at most so many, newest first (50)");
@@ -122,11 +125,23 @@ int archive(Words words) {
   } else if (verb != "list") {
     return refuse("CLI0021", fmt::format("unknown verb '{}'", verb), "it is 'archive list' or 'archive show ID'");
   }
+  std::vector<std::string> known;
+  for (auto name : record::all_outcomes()) known.emplace_back(record::name_of(name));
+  if (!outcome.empty() && std::find(known.begin(), known.end(), outcome) == known.end()) {
+    const auto near = base::nearest(outcome, known);
+    return refuse(
+        "CLI0022", fmt::format("there is no outcome '{}'", outcome),
+        near.empty() ? fmt::format("one of: {}", fmt::join(known, ", ")) : fmt::format("did you mean '{}'?", near));
+  }
   auto archive = open_existing_archive(file);
   if (!archive) return refuse_archive(archive.findings());
   if (verb == "show") return show(**archive, id, ptx ? "ptx" : prompt ? "prompt" : answer ? "answer" : "", json);
   archive::AttemptFilter filter;
-  if (!run.empty()) filter.run = run;
+  if (!run.empty()) {
+    auto found = (*archive)->run(run);
+    if (!found) return refuse_archive(found.findings());
+    filter.run = found->id;
+  }
   if (!task.empty()) filter.task = task;
   if (!outcome.empty()) filter.outcome = outcome;
   filter.limit = static_cast<int64_t>(limit);

@@ -22,10 +22,9 @@
 #include "cli/gpu_option.h"
 #include "cli/output.h"
 #include "cli/ptxas_option.h"
+#include "cli/run_figures.h"
 #include "loop/rejudge.h"
-#include "report/compare_text.h"
-#include "report/metrics.h"
-#include "report/run_text.h"
+#include "report/run_data.h"
 
 namespace ptxlab::cli {
 namespace {
@@ -42,7 +41,7 @@ constexpr std::string_view kExample =
 struct Wanted : BenchWanted {
   std::string spec, archive, lock, rejudge, exported, command;
   uint64_t jobs = 0;
-  bool dry = false, fresh = false, json = false;
+  bool dry = false, fresh = false, json = false, other_program = false;
 };
 
 std::optional<int> parse(Words words, Wanted& wanted) {
@@ -54,6 +53,8 @@ std::optional<int> parse(Words words, Wanted& wanted) {
   options.optional_argument("SPEC.toml", wanted.spec, "what to run (ptxlab.spec/1)");
   options.flag("--dry-run", wanted.dry, "say what it would take: questions, tokens, money, time; nothing is asked");
   options.flag("--new", wanted.fresh, "begin another run, whatever there is of this spec");
+  options.flag("--accept-program", wanted.other_program,
+               "go on with a run that another build of ptxlab began; the run then names both");
   options.value("--rejudge", "RUN", wanted.rejudge, "judge the candidates of that run again; nobody is asked");
   options.value("--jobs", "N", wanted.jobs, "candidates judged at once (the machine's cores)");
   options.value("--target", "SM", wanted.target, "with --rejudge: another target than the run's");
@@ -81,8 +82,8 @@ std::optional<int> parse(Words words, Wanted& wanted) {
 // Trouble of the machine, and not of what was asked for.
 bool machines(const base::Findings& findings) {
   const auto& code = findings.front().code;
-  return code == "CUC0001" || code == "CUC0003" || code == "ORA0001" || code == "ARC0001" || code == "ARC0003" ||
-         code == "ARC0004" || code == "ARC0009" || code.starts_with("GPU000");
+  return code == "CUC0001" || code == "CUC0003" || code == "CUC0004" || code == "ORA0001" || code == "ARC0001" ||
+         code == "ARC0003" || code == "ARC0004" || code == "ARC0009" || code.starts_with("GPU000");
 }
 int refuse_any(const base::Findings& findings) {
   return refuse(findings, machines(findings) ? kExitInfrastructure : kExitWrongUse);
@@ -90,31 +91,44 @@ int refuse_any(const base::Findings& findings) {
 
 // --- which run ----------------------------------------------------------------------------------------------------------
 
-base::Finding changed(const std::string& run, const std::vector<std::string>& changes, const char* hint) {
+base::Finding changed(const std::string& where, const std::vector<std::string>& changes, const char* hint) {
   constexpr size_t kMost = 12;
-  std::string message = fmt::format("run {} was made under another lock:", run);
+  std::string message = fmt::format("{} is locked otherwise:", where);
   for (size_t i = 0; i < std::min(changes.size(), kMost); ++i) message += "\n  " + changes[i];
   if (changes.size() > kMost) message += fmt::format("\n  and {} more", changes.size() - kMost);
   return base::error("BENCH0010", message, hint);
 }
 
-// The newest run of this spec, if it is under this lock; an error where it is under another one; nothing where there is none.
+// Whether a run under the lock `then` may go on under `now`; else why not. `where`: "run X".
+base::Findings may_go_on(const json& then, const loop::Lock& now, const Wanted& wanted, const std::string& where,
+                         const char* hint) {
+  if (auto changes = loop::differences_but_program(then, now.json); !changes.empty())
+    return {changed(where, loop::differences(then, now.json), hint)};
+  const auto changes = loop::differences(then, now.json);
+  if (changes.empty() || wanted.other_program) return {};
+  return {changed(where, changes,
+                  "the program alone is another: --accept-program goes on, and the run names both; --new begins anew")};
+}
+
+// The newest run of this spec, if it may go on under this lock; an error where it may not; nothing where there is none.
 base::Result<std::optional<archive::Bench>> earlier_run(archive::Archive& archive, const loop::Lock& lock,
-                                                        const std::string& rejudged) {
+                                                        const Wanted& wanted, const std::string& rejudged) {
   auto benches = archive.benches();
   if (!benches) return benches.findings();
   for (auto& bench : *benches) {
     if (bench.rejudged != rejudged) continue;
-    auto then = json::parse(bench.lock, nullptr, false);
+    auto then = json::parse(bench.lock_now(), nullptr, false);
     if (!then.is_object() || then.value("name", "") != lock.spec.name) continue;
-    auto changes = loop::differences(then, lock.json);
-    if (changes.empty()) return std::optional(std::move(bench));
-    return changed(bench.run.id, changes, "--new begins another run; the old one stays as it is");
+    auto refused =
+        may_go_on(then, lock, wanted, "run " + bench.run.id, "--new begins another run; the old one stays as it is");
+    if (refused.empty()) return std::optional(std::move(bench));
+    return refused;
   }
   return std::optional<archive::Bench>();
 }
 
-base::Findings match_lock_file(const std::string& file, const loop::Lock& lock) {
+base::Findings match_lock_file(const loop::Lock& lock, const Wanted& wanted) {
+  const std::string& file = wanted.lock;
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return base::write_file(file, lock.text());
   auto text = base::read_file(file);
@@ -123,9 +137,7 @@ base::Findings match_lock_file(const std::string& file, const loop::Lock& lock) 
   if (!then.is_object() || then.value("schema", "") != "ptxlab.lock/1")
     return {base::error_in(file, "BENCH0010", "this is no lock of a bench run",
                            "--lock writes one where the file is not there")};
-  auto changes = loop::differences(then, lock.json);
-  if (changes.empty()) return {};
-  return {changed("in " + file, changes, "undo what changed, or name another file")};
+  return may_go_on(then, lock, wanted, file, "undo what changed, or name another file");
 }
 
 std::string joined_targets(const loop::Lock& lock) {
@@ -140,9 +152,15 @@ std::string joined_targets(const loop::Lock& lock) {
 base::Result<std::string> choose_run(archive::Archive& archive, const loop::Lock& lock, const Wanted& wanted,
                                      const std::string& rejudged) {
   if (!wanted.fresh) {
-    auto earlier = earlier_run(archive, lock, rejudged);
+    auto earlier = earlier_run(archive, lock, wanted, rejudged);
     if (!earlier) return earlier.findings();
-    if (*earlier) return (*earlier)->run.id;
+    if (*earlier) {
+      const auto& run = (*earlier)->run.id;
+      if (json::parse((*earlier)->lock_now(), nullptr, false) == lock.json) return run;
+      auto failed = archive.add_continued(run, lock.text());
+      if (base::has_error(failed)) return failed;
+      return run;
+    }
   }
   archive::Run run;
   run.command = wanted.command;
@@ -167,17 +185,9 @@ void show_progress(const loop::BenchProgress& now) {
 int tell(archive::Archive& archive, const std::string& run, const loop::BenchResult& result, const Wanted& wanted) {
   auto data = report::read_run(archive, run);
   if (!data) return refuse(data.findings(), kExitInfrastructure);
-  auto metrics = report::compute(*data);
-  std::vector<report::Retained> kept;
-  std::optional<report::RunData> then;
-  if (!data->rejudged_from.empty()) {
-    auto old = report::read_run(archive, data->rejudged_from);
-    if (!old) return refuse(old.findings(), kExitInfrastructure);
-    then = *std::move(old);
-    kept = report::retained(*then, *data);
-  }
-  auto figures = report::to_json(*data, metrics);
-  if (then) figures["retained"] = report::to_json(*then, kept);
+  auto said = RunFigures::of(archive, *data);
+  if (!said) return refuse(said.findings(), kExitInfrastructure);
+  auto figures = said->json();
   if (!wanted.exported.empty()) {
     auto failed = base::write_file(wanted.exported, base::print_json(figures, 1) + "\n");
     if (!failed.empty()) return refuse(failed, kExitInfrastructure);
@@ -186,8 +196,7 @@ int tell(archive::Archive& archive, const std::string& run, const loop::BenchRes
     figures["findings"] = base::to_json(result.findings);
     print_json(figures);
   } else {
-    print(report::run_text(*data, metrics));
-    if (then) print("\n" + report::retained_text(*then, kept));
+    print(said->text(0));
     print_findings(result.findings, "");
     print(fmt::format("\nrun {}: {} questions asked now, {} candidates judged now{}\n", run, result.asked,
                       result.judged, result.found ? fmt::format("; {} answers were there already", result.found) : ""));
@@ -224,7 +233,7 @@ int look(BenchSet& set, const loop::Lock& lock, const Wanted& wanted) {
 int go(archive::Archive& archive, const loop::Lock& lock, const loop::BenchParts& parts, const Wanted& wanted,
        const std::string& rejudged) {
   if (!wanted.lock.empty()) {
-    if (auto failed = match_lock_file(wanted.lock, lock); !failed.empty()) return refuse_any(failed);
+    if (auto failed = match_lock_file(lock, wanted); !failed.empty()) return refuse_any(failed);
   }
   auto run = choose_run(archive, lock, wanted, rejudged);
   if (!run) return refuse_any(run.findings());
@@ -261,7 +270,9 @@ int run_again(BenchSet& set, const Wanted& wanted) {
   auto old = (*archive)->bench(wanted.rejudge);
   if (!old) return refuse_archive(old.findings());
   loop::Spec nothing;
-  auto lock = loop::rejudge_lock(json::parse(old->lock, nullptr, false), set.lock_parts(nothing), set.target());
+  auto files = loop::task_files_of(**archive, old->run.id);
+  if (!files) return refuse_archive(files.findings());
+  auto lock = loop::rejudge_lock(json::parse(old->lock, nullptr, false), *files, set.lock_parts(nothing), set.target());
   if (!lock) return refuse_any(lock.findings());
   bool cuda = std::any_of(lock->spec.arms.begin(), lock->spec.arms.end(),
                           [](const auto& arm) { return arm.language == record::Language::cuda; });

@@ -9,6 +9,7 @@ void LimitOptions::declare(Options& options) {
   options.value("--max-registers", "N", registers, "no candidate may use more registers a thread");
   options.value("--max-shared", "BYTES", shared, "no candidate may use more shared memory a CTA");
   options.value("--max-block", "N", block, "no candidate may launch more threads a CTA");
+  options.value("--max-vector", "BYTES", vector, "no thread may access more bytes at once");
 }
 
 record::Constraints LimitOptions::constraints() const {
@@ -19,6 +20,7 @@ record::Constraints LimitOptions::constraints() const {
   made.max_registers = limit(registers);
   made.max_shared_bytes = limit(shared);
   made.max_block_threads = limit(block);
+  made.vector_bytes = limit(vector);
   return made;
 }
 

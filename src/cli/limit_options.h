@@ -1,4 +1,4 @@
-// --max-registers, --max-shared and --max-block: what a brief may demand of candidates.
+// --max-registers, --max-shared, --max-block and --max-vector: what a brief may demand of candidates.
 #pragma once
 #include <cstdint>
 
@@ -8,7 +8,7 @@
 namespace ptxlab::cli {
 
 struct LimitOptions {
-  uint64_t registers = 0, shared = 0, block = 0;  // 0: no limit
+  uint64_t registers = 0, shared = 0, block = 0, vector = 0;  // 0: no limit
 
   void declare(Options& options);
   record::Constraints constraints() const;

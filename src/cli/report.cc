@@ -9,11 +9,10 @@
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/report_page.h"
+#include "cli/run_figures.h"
 #include "record/json.h"
 #include "record/text.h"
 #include "report/attempt_run.h"
-#include "report/metrics.h"
-#include "report/run_text.h"
 
 namespace ptxlab::cli {
 namespace {
@@ -46,8 +45,8 @@ int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
     }
     wrote = written->text(wanted.html) + "\n";
   }
-  if (wanted.json) {
-    print_json(told.attempt ? record::to_json(*told.attempt) : report::to_json(told.run, report::compute(told.run)));
+  if (told.attempt && wanted.json) {
+    print_json(record::to_json(*told.attempt));
   } else if (wanted.html.empty() && told.attempt) {
     const auto& candidate = told.attempt->candidate;
     print(record::text(told.attempt->verdict, {.sources = {{"candidate.ptx", candidate.ptx},
@@ -55,8 +54,10 @@ int tell(archive::Archive& archive, const Told& told, const Wanted& wanted) {
                                                            {"answer.md", candidate.answer}},
                                                .name = candidate.name,
                                                .color = colour_on_stdout()}));
-  } else if (wanted.html.empty()) {
-    print(report::run_text(told.run, report::compute(told.run), terminal_width()));
+  } else if (wanted.json || wanted.html.empty()) {
+    auto figures = RunFigures::of(archive, told.run);
+    if (!figures) return refuse(figures.findings(), kExitInfrastructure);
+    wanted.json ? print_json(figures->json()) : print(figures->text(terminal_width()));
   } else {
     print(wrote);
   }

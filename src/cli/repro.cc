@@ -34,15 +34,27 @@ base::Result<task::Task> task_of(const record::Attempt& attempt, const std::stri
   return task::find_task(attempt.task, root() / "tasks");
 }
 
-// The last gate of a locked run; "": all of them.
-std::string until_of(archive::Archive& archive, const std::string& run) {
+nlohmann::json lock_of(archive::Archive& archive, const std::string& run) {
   auto bench = archive.bench(run);
-  if (!bench) return "";
-  const auto lock = nlohmann::json::parse(bench->lock, nullptr, false);
+  return bench ? nlohmann::json::parse(bench->lock, nullptr, false) : nlohmann::json();
+}
+
+// The last gate of a locked run; "": all of them.
+std::string until_of(const nlohmann::json& lock) {
   if (!lock.is_object() || !lock.contains("spec") || !lock["spec"].is_object()) return "";
   const auto until = lock["spec"].find("until");
   const std::string gate = until != lock["spec"].end() && until->is_string() ? until->get<std::string>() : "";
   return gate == record::name_of(record::GateName::time) ? "" : gate;
+}
+
+// The hashes of a task's files in a locked run; empty: nobody knows them.
+std::map<std::string, std::string> files_of(const nlohmann::json& lock, const std::string& task) {
+  std::map<std::string, std::string> files;
+  const auto at = nlohmann::json::json_pointer("/tasks") / task / "files";
+  if (!lock.is_object() || !lock.contains(at) || !lock[at].is_object()) return files;
+  for (const auto& [name, hash] : lock[at].items())
+    if (hash.is_string()) files[name] = hash.get<std::string>();
+  return files;
 }
 
 std::vector<std::pair<std::string, std::string>> tools() {
@@ -77,8 +89,9 @@ int repro(Words words) {
   auto run = (*archive)->run(attempt->run);
   if (!run) return refuse_archive(run.findings());
   if (folder.empty()) folder = fmt::format("attempt-{}", attempt->id);
-  auto made =
-      report::write_repro({*attempt, *task, PTXLAB_VERSION, run->seed, until_of(**archive, run->id), tools()}, folder);
+  const auto lock = lock_of(**archive, run->id);
+  auto made = report::write_repro(
+      {*attempt, *task, PTXLAB_VERSION, run->seed, until_of(lock), tools(), files_of(lock, attempt->task)}, folder);
   if (!made) {
     const bool asked = made.findings().front().code == "REP0001";
     return refuse(made.findings(), asked ? kExitWrongUse : kExitInfrastructure);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "estimate/hardware.h"
+#include "task/files.h"
 
 namespace ptxlab::loop {
 namespace {
@@ -39,6 +40,8 @@ record::Brief make_brief(const task::Task& task, const judge::Baseline& baseline
                          const record::Constraints& constraints, uint64_t seed) {
   record::Brief brief;
   brief.task = task;
+  // What cannot be read is not known; whoever needs the file says so.
+  if (auto files = task::file_hashes(task)) brief.task_files = *std::move(files);
   brief.target = baseline.target;
   brief.baseline_ptx = baseline.ptx;
   brief.baseline_plan = baseline.plan_text;

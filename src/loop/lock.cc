@@ -9,34 +9,16 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/finding_json.h"
 #include "base/hash.h"
 #include "judge/judge.h"
+#include "task/files.h"
 
 namespace ptxlab::loop {
 namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
-
-constexpr size_t kLargestFile = size_t{1} << 30;
-constexpr size_t kMostFiles = 100'000;
-
-// A user's task shares its folder with others: only what it names is its own.
-base::Result<json> hashes_of(const task::Task& task) {
-  if (!task.user) return hashes_below(task.folder);
-  json files = json::object();
-  std::vector<fs::path> named = {task.file, task.kernel, task.plan};
-  if (task.ptx) named.push_back(*task.ptx);
-  if (task.reference) named.push_back(*task.reference);
-  for (const auto& file : named) {
-    auto text = base::read_file(file, kLargestFile);
-    if (!text) return text.findings();
-    files[file.filename().string()] = base::sha256(*text);
-  }
-  return files;
-}
 
 std::string family_of(const task::Task& task) {
   size_t slash = task.name.find('/');
@@ -92,10 +74,13 @@ class Chooser {
   }
 
   base::Findings one(std::string_view word, bool without, const base::Place& place) {
+    // A file is found from the spec's folder and from nowhere else; a name is a name, whatever lies where one stands.
     fs::path beside = fs::path(spec_.file).parent_path() / word;
     std::error_code ignored;
-    bool file = fs::exists(beside, ignored) && !fs::path(word).is_absolute() && !fs::exists(root_ / word, ignored);
-    auto task = task::find_task(file ? beside.string() : std::string(word), root_);
+    bool named = fs::is_regular_file(root_ / word / "task.toml", ignored);
+    bool file = !named && (word.ends_with(".toml") || fs::exists(beside, ignored));
+    if (named) beside = root_ / word;
+    auto task = task::find_task(named || file ? beside.string() : std::string(word), root_);
     if (!task) {
       auto findings = task.findings();
       if (findings.front().code == "TASK0007") findings.front().code = "BENCH0005", findings.front().place = place;
@@ -200,12 +185,12 @@ json spec_json(const Spec& spec) {
 
 base::Result<json> task_json(const LockedTask& locked, const LockParts& parts) {
   const auto& task = locked.task;
-  auto files = hashes_of(task);
+  auto files = task::file_hashes(task);
   if (!files) return files.findings();
   auto baseline = parts.baseline(task, locked.target);
   if (!baseline) return baseline.findings();
   std::string all;
-  for (const auto& [name, hash] : files->items()) all += name + "\n" + hash.get<std::string>() + "\n";
+  for (const auto& [name, hash] : *files) all += name + "\n" + hash + "\n";
   return json{{"version", task.version},
               {"family", family_of(task)},
               {"level", task.level},
@@ -213,7 +198,7 @@ base::Result<json> task_json(const LockedTask& locked, const LockParts& parts) {
               {"tags", task.tags},
               {"facts", code_facts(**baseline)},
               {"target", locked.target.name()},
-              {"files", std::move(*files)},
+              {"files", *files},
               {"baseline", base::sha256((*baseline)->ptx + (*baseline)->plan_text)},
               {"sha256", base::sha256(all)}};
 }
@@ -245,25 +230,12 @@ void differ(const json& then, const json& now, const std::string& place, std::ve
 
 }  // namespace
 
-// The files below a folder with their hashes, by their paths from there. What is hidden is left out: editors' leftovers.
 base::Result<json> hashes_below(const fs::path& folder) {
-  json files = json::object();
-  std::error_code error;
-  for (auto entry = fs::recursive_directory_iterator(folder, error);
-       !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry->path().filename().string().starts_with(".")) {
-      if (entry->is_directory()) entry.disable_recursion_pending();
-      continue;
-    }
-    if (!entry->is_regular_file()) continue;
-    auto text = base::read_file(entry->path(), kLargestFile);
-    if (!text) return text.findings();
-    files[fs::relative(entry->path(), folder).string()] = base::sha256(*text);
-    if (files.size() > kMostFiles)
-      return base::error_in(folder.string(), "BENCH0007", fmt::format("more than {} files", kMostFiles));
-  }
-  if (error) return base::error_in(folder.string(), "FILE0001", "the folder cannot be read: " + error.message());
-  return files;
+  auto files = task::files_below(folder);
+  if (!files) return files.findings();
+  auto made = task::hashes(*files);
+  if (!made) return made.findings();
+  return json(*made);
 }
 
 std::string Lock::text() const { return base::print_json(json, 1) + "\n"; }
@@ -313,11 +285,35 @@ base::Result<Lock> make_lock(Spec spec, const LockParts& parts) {
   return lock;
 }
 
+namespace {
+
+// What of a lock two runs must share to be the same experiment.
+json experiment(json lock) {
+  // What is said of the spec's text is said by what was read of it, and of its words for tasks by the tasks that they chose. Nor
+  // does it matter in which order arms stand.
+  lock.erase("spec_text");
+  lock.erase("arm_order");
+  if (auto spec = lock.find("spec"); spec != lock.end() && spec->is_object()) spec->erase("tasks");
+  if (auto arms = lock.find("arms"); arms != lock.end() && arms->is_object()) {
+    for (auto& arm : *arms) {
+      if (arm.is_object()) arm.erase("budget");
+    }
+  }
+  return lock;
+}
+
+}  // namespace
+
 std::vector<std::string> differences(const json& then, const json& now) {
-  json before = then, after = now;
-  // What is said of the spec's text is said by what was read of it.
-  before.erase("spec_text");
-  after.erase("spec_text");
+  std::vector<std::string> out;
+  differ(experiment(then), experiment(now), "", out);
+  return out;
+}
+
+std::vector<std::string> differences_but_program(const json& then, const json& now) {
+  json before = experiment(then), after = experiment(now);
+  before.erase("program");
+  after.erase("program");
   std::vector<std::string> out;
   differ(before, after, "", out);
   return out;

@@ -46,11 +46,14 @@ struct Lock {
 // the tasks and their baselines.
 base::Result<Lock> make_lock(Spec spec, const LockParts& parts);
 
-// The files below a folder with their hashes. Errors: FILE0001 it cannot be read, BENCH0007 there are too many.
+// The files below a folder with their hashes. Errors: those of task/files.h.
 base::Result<nlohmann::json> hashes_below(const std::filesystem::path& folder);
 
-// Every place in which two locks differ: "tasks.norm/x.files.kernel.cu: 3fa2... is now 88c1...".
+// Every place in which two locks differ: "tasks.norm/x.files.kernel.cu: 3fa2... is now 88c1...". Budgets are no part of the
+// experiment: what was answered stays what it is under a larger one.
 std::vector<std::string> differences(const nlohmann::json& then, const nlohmann::json& now);
+// Likewise, but for the program: other builds may judge in other ways, or in the same.
+std::vector<std::string> differences_but_program(const nlohmann::json& then, const nlohmann::json& now);
 
 // What the code of a task's baseline is like, as words that tasks are grouped by: "loops", "control flow", "long live ranges",
 // "fragments", "shared memory", "barriers", "atomics", "irregular accesses", "several launches".

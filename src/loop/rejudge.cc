@@ -1,12 +1,16 @@
 #include "loop/rejudge.h"
 
-#include <map>
+#include <fmt/format.h>
+
 #include <memory>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 
 namespace ptxlab::loop {
 namespace {
+
+namespace fs = std::filesystem;
 
 // Hands in what the old run's proposer did for this cell. What was malformed in the answer stays so; CUDA C is compiled anew, for
 // the new target.
@@ -36,22 +40,58 @@ class Remembered : public record::Proposer {
   std::string name_;
 };
 
+// What find_task finds the task by.
+base::Result<std::string> word_of(const std::string& name, const std::map<std::string, fs::path>& files,
+                                  const fs::path& root) {
+  std::error_code ignored;
+  const auto known = files.find(name);
+  const fs::path file = known == files.end() ? fs::path() : known->second;
+  const bool users = !file.empty() && file.filename() != "task.toml";
+  if (!users && (file.empty() || fs::is_regular_file(root / name / "task.toml", ignored))) return name;
+  if (fs::is_regular_file(file, ignored)) return file.string();
+  return base::error("BENCH0015",
+                     fmt::format("task `{}` was read from {}, and is no longer there", name, file.string()),
+                     "judging again reads the task anew: put it back");
+}
+
 }  // namespace
 
-base::Result<Lock> rejudge_lock(const nlohmann::json& old, const LockParts& parts,
-                                const std::optional<isa::Target>& target) {
+base::Result<std::map<std::string, fs::path>> task_files_of(archive::Archive& archive, const std::string& run) {
+  auto answers = archive.answers(run);
+  if (!answers) return answers.findings();
+  std::map<std::string, fs::path> files;
+  for (const auto& row : *answers) {
+    if (files.count(row.cell.task)) continue;
+    auto answer = archive.answer(row.id);
+    if (!answer) return answer.findings();
+    const auto brief = nlohmann::json::parse(answer->brief_json, nullptr, false);
+    const auto file = nlohmann::json::json_pointer("/task/file");
+    const bool said = brief.is_object() && brief.contains(file) && brief[file].is_string();
+    files[row.cell.task] = said ? brief[file].get<std::string>() : "";
+  }
+  return files;
+}
+
+base::Result<Lock> rejudge_lock(const nlohmann::json& old, const std::map<std::string, fs::path>& files,
+                                const LockParts& parts, const std::optional<isa::Target>& target) {
   auto spec = spec_of_lock(old);
   if (!spec) return spec.findings();
   if (target) spec->target = target;
   // Which tasks they are is in the lock: the spec's choice may mean others by now.
   spec->tasks.clear();
-  for (const auto& [name, task] : old.at("tasks").items()) spec->tasks.push_back(name);
+  for (const auto& [name, task] : old.at("tasks").items()) {
+    auto word = word_of(name, files, parts.tasks);
+    if (!word) return word.findings();
+    spec->tasks.push_back(*std::move(word));
+  }
   spec->task_places.assign(spec->tasks.size(), {});
   auto arms = std::move(spec->arms);
   spec->arms.clear();
   auto lock = make_lock(*std::move(spec), parts);
   if (!lock) return lock.findings();
   lock->spec.arms = std::move(arms);
+  // The words by which they were found are this machine's own.
+  lock->json["spec"]["tasks"] = old.at("spec").at("tasks");
   // Every turn that the old run has is judged, whatever the turn before it comes to now.
   lock->spec.stop = Stop::turns;
   lock->json["spec"]["stop"] = "turns";

@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/file.h"
 #include "loop/lock.h"
 
 namespace ptxlab::loop {
@@ -136,6 +138,48 @@ TEST(Lock, SaysWhatChanged) {
   auto spec = spec_of_lock(nlohmann::json::parse(lock->text()));
   ASSERT_TRUE(spec.ok());
   EXPECT_EQ(spec->arms.size(), 1u);
+}
+
+TEST(Lock, IsTheSameInWhateverOrderAndUnderWhateverBudget) {
+  const std::string rules = "[[arm]]\nproposer = \"rules\"\n",
+                    files = "[[arm]]\nproposer = \"files:docs/measurements\"\nbudget = \"requests=3\"\n",
+                    larger = "[[arm]]\nproposer = \"files:docs/measurements\"\nbudget = \"requests=9\"\n";
+  auto one = locked("\"softmax/softmax_f32\", \"elementwise/vector_add_f32\"", rules + files),
+       other = locked("\"elementwise/vector_add_f32\", \"softmax/*\"", larger + rules);
+  ASSERT_TRUE(one.ok() && other.ok());
+  EXPECT_TRUE(differences(one->json, other->json).empty()) << differences(one->json, other->json).front();
+  EXPECT_EQ(differences(one->json, locked("\"softmax/*\"", rules + files)->json),
+            std::vector<std::string>{"tasks.elementwise/vector_add_f32 is gone"});
+  auto rebuilt = one->json;
+  rebuilt["program"]["build"] = "c";
+  EXPECT_EQ(differences(one->json, rebuilt), std::vector<std::string>{"program.build: b is now c"});
+  EXPECT_TRUE(differences_but_program(one->json, rebuilt).empty());
+  rebuilt["device"] = "H200";
+  EXPECT_EQ(differences_but_program(one->json, rebuilt).size(), 1u);
+}
+
+// A file is looked for beside the spec, a name among the tasks, and neither where the program was started.
+TEST(Lock, WhereOneStandsDecidesNothing) {
+  base::TemporaryFolder folder("lock");
+  const auto here = std::filesystem::current_path();
+  const auto root = std::filesystem::absolute("tasks");
+  std::filesystem::create_directories(folder.path() / "softmax");
+  std::filesystem::copy(root / "softmax/softmax_f32", folder.path() / "softmax/softmax_f32");
+  ASSERT_TRUE(base::write_file(folder.path() / "softmax/softmax_f32/more.txt", "x").empty());
+  ASSERT_TRUE(base::write_file(folder.path() / "x.task.toml", "x").empty());
+  const auto lock = [&](const std::string& tasks) {
+    auto spec = read_spec(kHead + "tasks = [" + tasks + "]\nk = 1\n" + kArm, (here / "spec.toml").string());
+    EXPECT_TRUE(spec.ok());
+    auto with = parts();
+    with.tasks = root;
+    return make_lock(*std::move(spec), with);
+  };
+  std::filesystem::current_path(folder.path());
+  auto named = lock("\"softmax/softmax_f32\""), file = lock("\"x.task.toml\"");
+  std::filesystem::current_path(here);
+  ASSERT_TRUE(named.ok());
+  EXPECT_FALSE(named->json["tasks"]["softmax/softmax_f32"]["files"].contains("more.txt"));
+  EXPECT_EQ(names(file), "BENCH0005");
 }
 
 TEST(Lock, FactsOfTheBaselinesCode) {

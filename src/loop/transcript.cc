@@ -19,8 +19,9 @@ using nlohmann::json;
 
 constexpr const char* kSchema = "ptxlab.transcript/1";
 
-// What judging took differs from run to run and says nothing of the brief.
+// What judging took differs from run to run, and where the task lies from place to place; neither says anything of the brief.
 std::string digest(record::Brief brief) {
+  brief.task.file.clear();
   for (auto& earlier : brief.earlier) {
     for (auto& gate : earlier.verdict.gates) gate.milliseconds = 0;
   }

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <span>
 
 #include <nlohmann/json.hpp>
 
 #include "report/arm_samples.h"
+#include "stats/sign_flip.h"
 #include "stats/tables.h"
 
 namespace ptxlab::report {
@@ -82,17 +84,29 @@ class Comparer {
     for (auto [i, j] : pairs_) out_.tasks.push_back(paired(i, j));
   }
 
+  // Of tasks that one of the two has more samples of, only as many as both have.
+  struct First {
+    const ArmSamples& samples;
+    std::span<const size_t> list;
+    bool solved() const {
+      return std::any_of(list.begin(), list.end(), [&](size_t i) { return samples.run->samples[i].right(); });
+    }
+  };
+  static First first_of(const ArmSamples& samples, size_t task, size_t count) {
+    return {samples, std::span(samples.tasks[task].samples).first(count)};
+  }
+
   static double share_of(const ArmSamples& samples, size_t task) {
     const auto& list = samples.tasks[task].samples;
     auto count = std::count_if(list.begin(), list.end(), [&](size_t i) { return samples.run->samples[i].right(); });
     return static_cast<double>(count) / static_cast<double>(list.size());
   }
 
-  std::optional<double> best_of(const ArmSamples& samples, size_t task) const {
+  std::optional<double> best_of(const First& first) const {
     if (!out_.source) return std::nullopt;
     double best = 1;
-    for (size_t i : samples.tasks[task].samples) {
-      if (auto speed = speed_of(samples.run->samples[i], *out_.source)) best = std::max(best, speed->value);
+    for (size_t i : first.list) {
+      if (auto speed = speed_of(first.samples.run->samples[i], *out_.source)) best = std::max(best, speed->value);
     }
     return best;
   }
@@ -101,11 +115,19 @@ class Comparer {
     PairedTask task;
     task.task = a_.tasks[i].name;
     task.right_a = share_of(all_a_, i), task.right_b = share_of(all_b_, j);
-    task.best_a = best_of(all_a_, i), task.best_b = best_of(all_b_, j);
-    (task.right_a > 0   ? task.right_b > 0 ? out_.both : out_.only_a
-     : task.right_b > 0 ? out_.only_b
+    const size_t count = std::min(all_a_.tasks[i].samples.size(), all_b_.tasks[j].samples.size());
+    const First first_a = first_of(all_a_, i, count), first_b = first_of(all_b_, j, count);
+    task.best_a = best_of(first_a), task.best_b = best_of(first_b);
+    (first_a.solved()   ? first_b.solved() ? out_.both : out_.only_a
+     : first_b.solved() ? out_.only_b
                         : out_.neither) += 1;
     return task;
+  }
+
+  static std::string programs_of(const RunData& run) {
+    std::string list;
+    for (const auto& build : run.builds) list += (list.empty() ? "" : ", ") + build.name();
+    return list.empty() ? run.program : list;
   }
 
   void conditions() {
@@ -113,11 +135,12 @@ class Comparer {
       if (a != b) out_.notes.push_back(fmt::format("{}: '{}' and '{}'", what, a, b));
     };
     if (a_.k != b_.k)
-      out_.notes.push_back(fmt::format("k: {} and {}; what needs k samples is compared at the smaller", a_.k, b_.k));
+      out_.notes.push_back(fmt::format(
+          "k: {} and {}; what needs k samples, and what is solved, is compared at the smaller", a_.k, b_.k));
     if (a_.turns != b_.turns) out_.notes.push_back(fmt::format("turns a sample: {} and {}", a_.turns, b_.turns));
     differs("target", a_.target, b_.target);
     differs("device", a_.device.empty() ? "none" : a_.device, b_.device.empty() ? "none" : b_.device);
-    differs("program", a_.program, b_.program);
+    differs("program", programs_of(a_), programs_of(b_));
     std::map<std::string, std::pair<std::string, std::string>> tools;
     for (const auto& [tool, version] : a_.toolchain) tools[tool].first = version;
     for (const auto& [tool, version] : b_.toolchain) tools[tool].second = version;
@@ -144,7 +167,8 @@ class Comparer {
     if (differences.empty()) return;
     made.a /= static_cast<double>(made.tasks), made.b /= static_cast<double>(made.tasks);
     made.interval = stats::difference_interval(differences, bootstrap());
-    made.resolved = made.interval.low > 0 || made.interval.high < 0;
+    made.signs_p = stats::sign_flip_p(differences, options_.seed);
+    made.resolved = (made.interval.low > 0 || made.interval.high < 0) && made.signs_p <= options_.alpha;
     out_.differences.push_back(std::move(made));
   }
 
@@ -184,7 +208,8 @@ class Comparer {
     made.a = std::exp(sum_a / static_cast<double>(made.tasks));
     made.b = std::exp(sum_b / static_cast<double>(made.tasks));
     made.interval = exponential(stats::mean_interval(ratios, bootstrap()));
-    made.resolved = made.interval.low > 1 || made.interval.high < 1;
+    made.signs_p = stats::sign_flip_p(ratios, options_.seed);
+    made.resolved = (made.interval.low > 1 || made.interval.high < 1) && made.signs_p <= options_.alpha;
     out_.differences.push_back(std::move(made));
   }
 

@@ -66,12 +66,13 @@ std::string compare_text(const Comparison& comparison, size_t width) {
   return out;
 }
 
-std::string retained_text(const RunData& then, const std::vector<Retained>& retained) {
+std::string retained_text(const RunData& then, const std::vector<Retained>& retained,
+                          const std::vector<std::string>& notes) {
   std::string out = fmt::format("of run {}:\n", then.id);
   for (const auto& one : retained) {
     const std::string name = base::visible(then.arms[one.arm].name);
     if (one.right.tasks == 0) {
-      out += fmt::format("  {}: nothing was right\n", name);
+      out += fmt::format("  {}: nothing was right{}\n", name, one.missing ? " of what has a verdict now" : "");
       continue;
     }
     out += fmt::format("  {}: right still {}\n", name, figure_text(one.right));
@@ -79,7 +80,10 @@ std::string retained_text(const RunData& then, const std::vector<Retained>& reta
       out += fmt::format("    measured speed-up now, divided by then: {}\n", figure_text(*one.measured));
     if (one.estimated)
       out += fmt::format("    estimated speed-up now, divided by then: {}\n", figure_text(*one.estimated));
+    if (one.missing > 0)
+      out += fmt::format("    {} that were right have no verdict now, and count nowhere\n", one.missing);
   }
+  for (const auto& note : notes) out += "note: " + note + "\n";
   return out;
 }
 

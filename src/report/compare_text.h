@@ -9,6 +9,7 @@ namespace ptxlab::report {
 
 // `width`: the terminal's, 0 cuts nothing.
 std::string compare_text(const Comparison& comparison, size_t width = 0);
-std::string retained_text(const RunData& then, const std::vector<Retained>& retained);
+std::string retained_text(const RunData& then, const std::vector<Retained>& retained,
+                          const std::vector<std::string>& notes);
 
 }  // namespace ptxlab::report

@@ -184,16 +184,21 @@ class ArmComputer {
     made.usd = 0;
     for (const auto& sample : run_.samples) {
       if (sample.arm != out_.arm) continue;
-      for (const auto& turn : sample.turns) {
-        const auto& use = turn.use;
+      const auto add = [&](const Use& use) {
         made.requests += use.requests, made.asked += use.asked, made.answered += use.answered;
         made.reasoning += use.reasoning, made.tokens_estimated |= use.estimated;
-        made.ask_seconds += use.seconds, made.judge_seconds += turn.judge_seconds;
+        made.ask_seconds += use.seconds;
         if (use.requests > 0 && !use.usd) made.usd.reset();
         if (made.usd && use.usd) *made.usd += *use.usd;
         usd[sample.task] += use.usd.value_or(0);
-        seconds[sample.task] += use.seconds + turn.judge_seconds;
+        seconds[sample.task] += use.seconds;
         tokens[sample.task] += static_cast<double>(use.asked + use.answered);
+      };
+      add(sample.in_vain);
+      for (const auto& turn : sample.turns) {
+        add(turn.use);
+        made.judge_seconds += turn.judge_seconds;
+        seconds[sample.task] += turn.judge_seconds;
       }
       bool success = sample.counts() && sample.right();
       successes[sample.task] += success;
@@ -220,7 +225,7 @@ class ArmComputer {
         ++counts[turn.failure].turns;
         if (!turn.failure_code.empty()) ++codes[turn.failure][turn.failure_code];
       }
-      if (const Turn* turn = sample.best()) ++counts[turn->failure].samples;
+      if (const Turn* turn = sample.best(); turn && sample.counts()) ++counts[turn->failure].samples;
     }
     for (auto& [kind, count] : counts) {
       count.kind = kind;
@@ -294,6 +299,12 @@ std::vector<std::string> notes_of(const RunData& run, const RunMetrics& metrics)
                                   run.arms[arm.arm].name));
     if (arm.cost.requests > 0 && !arm.cost.usd)
       notes.push_back(fmt::format("`{}`: the price of what it was asked is not known", run.arms[arm.arm].name));
+  }
+  if (run.builds.size() > 1) {
+    std::string list;
+    for (const auto& build : run.builds)
+      list += fmt::format("{}{} candidates by {}", list.empty() ? "" : ", ", build.attempts, build.name());
+    notes.push_back("more than one build of the program has judged: " + list);
   }
   for (const auto& [tool, version] : run.toolchain) {
     if (tool == "ptxas" && version == "none") notes.emplace_back("there was no ptxas: nothing was assembled");

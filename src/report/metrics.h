@@ -1,6 +1,6 @@
 // What a run says, in figures. Each comes with the number of tasks and samples behind it and an interval: there is no figure
-// without. Intervals are 95 %, by bootstrap over tasks and then over the samples of a task, since tasks are what one wants to
-// speak about in general and samples of one task resemble each other. docs/bench.md has the formulas and their sources.
+// without. Intervals are 95 %, by bootstrap over tasks, since tasks are what one wants to speak about in general. docs/bench.md has
+// the formulas and their sources.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -96,7 +96,7 @@ struct CostMetrics {
 struct FailureCount {
   FailureKind kind = FailureKind::none;
   size_t turns = 0;                                   // of all turns
-  size_t samples = 0;                                 // samples that end so
+  size_t samples = 0;                                 // samples that end so, of those that count
   std::vector<std::pair<std::string, size_t>> codes;  // deciding codes, the commonest first; by turns
 };
 
@@ -139,7 +139,8 @@ struct Difference {
   stats::Interval interval;  // of the difference or ratio
   size_t tasks = 0;
   bool ratio = false;
-  bool resolved = false;          // the interval leaves 0 (of a ratio: 1) out
+  double signs_p = 1;     // that the differences' signs are chance (stats/sign_flip.h): exact for a handful of tasks
+  bool resolved = false;  // the interval leaves 0 (of a ratio: 1) out, and the signs are no chance
   std::optional<double> p_value;  // McNemar's exact test over tasks that one solves and the other does not
 };
 
@@ -147,7 +148,7 @@ struct Comparison {
   std::string run_a, arm_a, run_b, arm_b;
   std::vector<PairedTask> tasks;                         // those that both have, with the same hash
   std::vector<std::string> left_out;                     // "norm/x: another version of the task"
-  size_t only_a = 0, only_b = 0, both = 0, neither = 0;  // tasks solved at least once
+  size_t only_a = 0, only_b = 0, both = 0, neither = 0;  // tasks solved at least once in as many samples as both have
   std::optional<SpeedSource> source;  // of the speeds; nothing: they have none in common, and none is compared
   std::vector<Difference> differences;
   std::vector<std::string> notes;  // other toolchain, other device, other k ...
@@ -162,14 +163,19 @@ Comparison compare(const RunData& a, size_t arm_a, const RunData& b, size_t arm_
 struct Retained {
   size_t arm = 0;
   Figure right;                               // the share that is right still
+  size_t missing = 0;                         // right ones that have not been judged again, or the machine had trouble
   std::optional<Figure> measured, estimated;  // geometric means of the ratio
 };
 // `now` was judged from `then` again: the arms are the same.
 std::vector<Retained> retained(const RunData& then, const RunData& now, const MetricOptions& options = {});
+// What else has changed between the two: tasks, above all.
+std::vector<std::string> retained_notes(const RunData& then, const RunData& now);
 
 // "ptxlab.bench/1": run and metrics, small: no texts, a line a sample.
 nlohmann::json to_json(const RunData& run, const RunMetrics& metrics);
-nlohmann::json to_json(const RunData& then, const std::vector<Retained>& retained);  // its member "retained"
-nlohmann::json to_json(const Comparison& comparison);                                // "ptxlab.compare/1"
+// Its member "retained".
+nlohmann::json to_json(const RunData& then, const std::vector<Retained>& retained,
+                       const std::vector<std::string>& notes);
+nlohmann::json to_json(const Comparison& comparison);  // "ptxlab.compare/1"
 
 }  // namespace ptxlab::report

@@ -159,6 +159,9 @@ json task_json(const TaskInfo& task) {
 
 json to_json(const RunData& run, const RunMetrics& metrics) {
   json arms = json::array(), tasks = json::array(), samples = json::array(), tools = json::object();
+  json builds = json::array();
+  for (const auto& build : run.builds)
+    builds.push_back({{"version", build.version}, {"sha256", build.hash}, {"candidates", build.attempts}});
   for (const auto& arm : metrics.arms) arms.push_back(arm_json(run, arm));
   for (const auto& task : run.tasks) tasks.push_back(task_json(task));
   for (const auto& sample : run.samples) samples.push_back(sample_json(run, sample));
@@ -167,6 +170,7 @@ json to_json(const RunData& run, const RunMetrics& metrics) {
           {"run", run.id},
           {"name", run.name},
           {"program", run.program},
+          {"builds", std::move(builds)},
           {"rejudged_from", run.rejudged_from},
           {"target", run.target},
           {"device", run.device},
@@ -183,15 +187,20 @@ json to_json(const RunData& run, const RunMetrics& metrics) {
           {"samples", std::move(samples)}};
 }
 
-json to_json(const RunData& then, const std::vector<Retained>& retained) {
+json to_json(const RunData& then, const std::vector<Retained>& retained, const std::vector<std::string>& notes) {
   json arms = json::array();
   for (const auto& one : retained) {
     arms.push_back({{"arm", then.arms[one.arm].name},
                     {"right", figure_json(one.right)},
+                    {"missing", one.missing},
                     {"measured", figure_json(one.measured)},
                     {"estimated", figure_json(one.estimated)}});
   }
-  return {{"of_run", then.id}, {"device", then.device}, {"target", then.target}, {"arms", std::move(arms)}};
+  return {{"of_run", then.id},
+          {"device", then.device},
+          {"target", then.target},
+          {"notes", notes},
+          {"arms", std::move(arms)}};
 }
 
 json to_json(const Comparison& comparison) {
@@ -209,6 +218,7 @@ json to_json(const Comparison& comparison) {
                            {one.ratio ? "ratio" : "difference", number(one.interval.center)},
                            {"interval", interval_json(one.interval)},
                            {"tasks", one.tasks},
+                           {"signs_p_value", number(one.signs_p)},
                            {"resolved", one.resolved},
                            {"p_value", one.p_value ? number(*one.p_value) : json(nullptr)}});
   }

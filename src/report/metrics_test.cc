@@ -273,6 +273,26 @@ TEST(Metrics, CostAndTimeASuccess) {
   EXPECT_TRUE(said);
 }
 
+// What questions took that got no answer was paid for too.
+TEST(Metrics, WhatWasUsedInVainIsPartOfTheCost) {
+  auto run = run_with(1, 2, 2, [&](size_t, size_t, int) {
+    auto turn = turn_with(true);
+    turn.use = {.requests = 1, .asked = 100, .answered = 50, .usd = 0.5, .seconds = 3};
+    return std::vector{turn};
+  });
+  run.samples[0].in_vain = {.requests = 3, .asked = 300, .answered = 0, .usd = 1};
+  run.samples[1].turns.clear();
+  run.samples[1].unanswered = "the server gave no answer";
+  run.samples[1].in_vain = {.requests = 1, .asked = 100, .answered = 0, .usd = 0.25};
+  const auto cost = compute(run).arms[0].cost;
+  EXPECT_EQ(cost.requests, 3 + 3 + 1);
+  EXPECT_EQ(cost.asked, 3 * 100 + 300 + 100);
+  EXPECT_NEAR(*cost.usd, 3 * 0.5 + 1 + 0.25, 1e-12);
+  EXPECT_NEAR(cost.usd_a_success->interval.center, 2.75 / 3, 1e-12);
+  run.samples[1].in_vain.usd.reset();
+  EXPECT_FALSE(compute(run).arms[0].cost.usd);
+}
+
 TEST(Metrics, ClaimsAgainstBeingRight) {
   auto run = run_with(1, 4, 4, [&](size_t, size_t, int i) {
     auto turn = turn_with(i <= 2);
@@ -304,6 +324,29 @@ TEST(Metrics, FailuresAreCountedBySampleAndTurn) {
   EXPECT_EQ(counts[FailureKind::syntax].samples, 2u);
   EXPECT_EQ(counts[FailureKind::none].samples, 2u);
   EXPECT_EQ(counts[FailureKind::syntax].codes.at(0), (std::pair<std::string, size_t>("PTX0006", 6)));
+}
+
+// A sample that stopped half-way has had its turns, but it has not ended yet.
+TEST(Metrics, WhatDoesNotCountEndsInNoFailure) {
+  auto run = run_with(1, 1, 3, [&](size_t, size_t, int) { return std::vector{turn_with(false)}; });
+  run.turns = 2;
+  run.samples[2].unanswered = "not asked yet";
+  const auto arm = compute(run).arms[0];
+  ASSERT_EQ(arm.failures.size(), 1u);
+  EXPECT_EQ(arm.failures[0].turns, 3u);
+  EXPECT_EQ(arm.failures[0].samples, 2u);
+  EXPECT_EQ(arm.samples, 2u);
+}
+
+TEST(Metrics, SeveralBuildsOfTheProgramAreSaid) {
+  auto run = run_with(1, 2, 1, [&](size_t, size_t, int) { return std::vector{turn_with(true)}; });
+  run.builds = {{"1.0.0", "0123456789abcdef", 3}};
+  for (const auto& note : compute(run).notes) EXPECT_EQ(note.find("build"), std::string::npos) << note;
+  run.builds.push_back({"1.0.1", "fedcba9876543210", 4});
+  std::string notes;
+  for (const auto& note : compute(run).notes) notes += note + "\n";
+  EXPECT_NE(notes.find("3 candidates by 1.0.0 (01234567), 4 candidates by 1.0.1 (fedcba98)"), std::string::npos)
+      << notes;
 }
 
 // No headline without k, n and interval.
@@ -380,6 +423,39 @@ TEST(Compare, PairsTasksAndCountsWhoSolvesWhat) {
   EXPECT_FALSE(speed.resolved);
 }
 
+// The interval by itself would call four tasks of four a difference; drawn signs bring that forth one time in eight.
+TEST(Compare, AHandfulOfTasksResolvesNothing) {
+  for (size_t tasks : {2, 3, 4, 5, 6}) {
+    auto run = run_with(2, tasks, 2, [&](size_t a, size_t, int) { return std::vector{turn_with(a == 1, 2.0)}; });
+    const auto made = compare(run, 0, run, 1);
+    for (const auto& one : made.differences) {
+      if (one.what == "assembled@1") continue;  // both always
+      EXPECT_EQ(one.resolved, tasks == 6 && one.what != "fast_2@2") << one.what << " of " << tasks;
+    }
+    EXPECT_NEAR(difference(made, "pass@2").signs_p, std::pow(0.5, static_cast<double>(tasks) - 1), 1e-12);
+  }
+}
+
+// More samples are more chances: what is solved is counted in as many as both have.
+TEST(Compare, WithOtherNumbersOfSamplesOnlyAsManyAsBothHaveAreHeldAgainstEachOther) {
+  const auto once = [](size_t, size_t, int i) { return std::vector{turn_with(i == 8, 3.0)}; };
+  auto few = run_with(1, 6, 2, once), many = run_with(1, 6, 8, once);
+  auto made = compare(few, 0, many, 0);
+  EXPECT_EQ(made.only_b, 0u);
+  EXPECT_EQ(made.neither, 6u);
+  EXPECT_EQ(made.tasks[0].right_b, 1.0 / 8);
+  EXPECT_EQ(compare(many, 0, many, 0).both, 6u);
+}
+
+TEST(Compare, OtherBuildsOfTheProgramAreSaid) {
+  auto a = run_with(1, 3, 1, [&](size_t, size_t, int) { return std::vector{turn_with(true)}; }), b = a;
+  a.builds = {{"1.0.0", "0123456789abcdef", 3}};
+  b.builds = {{"1.0.0", "fedcba9876543210", 3}};
+  std::string notes;
+  for (const auto& note : compare(a, 0, b, 0).notes) notes += note + "\n";
+  EXPECT_NE(notes.find("program: '1.0.0 (01234567)' and '1.0.0 (fedcba98)'"), std::string::npos) << notes;
+}
+
 TEST(Compare, OtherTasksDevicesAndSourcesAreNotCompared) {
   auto a = run_with(1, 3, 2, [&](size_t, size_t, int) { return std::vector{turn_with(true, std::nullopt, 1.5)}; });
   auto b = a;
@@ -421,6 +497,25 @@ TEST(Retained, WhatIsStillRightAndStillFast) {
   EXPECT_NEAR(kept[0].measured->interval.center, 0.75, 1e-12);
   EXPECT_EQ(kept[0].measured->samples, 7u);
   EXPECT_FALSE(kept[0].estimated);
+}
+
+TEST(Retained, SaysWhatHasNoVerdictNowAndWhichTasksAreOthers) {
+  auto then = run_with(1, 3, 2, [&](size_t, size_t, int) { return std::vector{turn_with(true, 2.0)}; });
+  auto now = then;
+  now.samples[0].unanswered = "trouble of the machine";
+  then.tasks[1].hash = "one", now.tasks[1].hash = "two";
+  auto kept = retained(then, now);
+  EXPECT_EQ(kept[0].missing, 1u);
+  EXPECT_EQ(kept[0].right.samples, 5u);
+  EXPECT_EQ(retained_notes(then, now), std::vector<std::string>{"norm/t1 is another version of the task than then"});
+}
+
+TEST(Retained, OfOneTaskTheIntervalIsOfItsCandidates) {
+  auto then = run_with(1, 1, 10, [&](size_t, size_t, int) { return std::vector{turn_with(true, 2.0)}; });
+  auto now = run_with(1, 1, 10, [&](size_t, size_t, int i) { return std::vector{turn_with(i <= 3, 2.0)}; });
+  const auto right = retained(then, now)[0].right;
+  EXPECT_NEAR(right.interval.low, 0.108, 0.001);  // Wilson's, 3 of 10
+  EXPECT_NEAR(right.interval.high, 0.603, 0.001);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ int64_t milliseconds(system_clock::time_point at) {
 json finite(double value) { return std::isfinite(value) ? json(value) : json(); }
 
 json figure_json(const Figure& figure) {
-  return {{"value", finite(figure.interval.center)},
+  return {{"value", figure.tasks ? finite(figure.interval.center) : json()},
           {"low", finite(figure.interval.low)},
           {"high", finite(figure.interval.high)},
           {"tasks", figure.tasks},

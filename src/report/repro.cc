@@ -2,6 +2,7 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,12 +10,14 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "record/json.h"
+#include "task/files.h"
 
 namespace ptxlab::report {
 namespace {
@@ -95,6 +98,7 @@ std::string limits(const record::Constraints& constraints) {
   if (constraints.max_registers) words += fmt::format(" --max-registers {}", *constraints.max_registers);
   if (constraints.max_shared_bytes) words += fmt::format(" --max-shared {}", *constraints.max_shared_bytes);
   if (constraints.max_block_threads) words += fmt::format(" --max-block {}", *constraints.max_block_threads);
+  if (constraints.vector_bytes) words += fmt::format(" --max-vector {}", *constraints.vector_bytes);
   return words;
 }
 
@@ -123,7 +127,7 @@ case $then:$now in
   *:infrastructure) echo "this machine cannot tell: $now"; exit 3 ;;
 esac
 echo "another outcome: $then then, $now now (outcome.json)"
-exit 1
+{why}exit 1
 )sh";
 
 constexpr std::string_view kReadme = R"md(# Attempt {id}: {outcome}
@@ -141,7 +145,7 @@ constexpr std::string_view kReadme = R"md(# Attempt {id}: {outcome}
 
 - `candidate.ptx`, `candidate.plan.toml`: what was handed in (in `.file` directives the names of files without their folders);
   without a plan it used the baseline's
-- `task/`: the task as it lay where this folder was made, with the baseline's PTX and plan of then
+- `task/`: the task as it lay where this folder was made, with the baseline's PTX and plan of then{changed}
 - `verdict.json`: what was found; `brief.json`: what was told
 - `prompt.md`, `answer.md`, `candidate.cu`: what a model was asked, said and wrote, where one was
 - `versions.json`: which tools made this folder
@@ -157,6 +161,7 @@ class Writer {
       return base::error("REP0002", fmt::format("the brief of attempt {} cannot be read", input_.attempt.id));
     paths_.emplace(brief_["task"].value("file", ""), input_.task.name, input_.task);
     try {
+      find_changes();
       task_files();
       own_files();
       scripts();
@@ -182,13 +187,48 @@ class Writer {
     if (failed_.empty()) failed_ = content.findings();
     return "";
   }
-  void changed(std::string_view what) {
+  void warn(std::string message, std::string hint) {
     base::Finding finding;
     finding.code = "REP0003";
     finding.severity = base::Severity::warning;
-    finding.message = fmt::format("the task's {} is not what it was when this was judged", what);
-    finding.hint = "the folder has the baseline of then, and the task as it is now";
+    finding.message = std::move(message);
+    finding.hint = std::move(hint);
     made_.findings.push_back(std::move(finding));
+  }
+
+  // Which of the task's files are others than when this was judged. The baseline's own are those of then in any case.
+  void find_changes() {
+    auto then = input_.files;
+    if (const auto told = brief_["task"].find("files"); told != brief_["task"].end() && told->is_object()) {
+      then.clear();
+      for (const auto& [name, hash] : told->items()) then[name] = hash.get<std::string>();
+    }
+    auto now = task::file_hashes(input_.task);
+    if (!now) {
+      failed_ = now.findings();
+      return;
+    }
+    if (then.empty()) {
+      unknown_ = true;
+      return;
+    }
+    std::set<std::string> names;
+    for (const auto* files : {&then, &*now}) {
+      for (const auto& [name, hash] : *files) names.insert(name);
+    }
+    for (const auto& name : names) {
+      const auto old = then.find(name), is = now->find(name);
+      if (old == then.end()) {
+        changes_.push_back(name + " is new");
+      } else if (is == now->end()) {
+        changes_.push_back(name + " is gone");
+      } else if (old->second != is->second) {
+        changes_.push_back(name + " is another");
+      }
+    }
+    if (!changes_.empty())
+      warn(fmt::format("the task has changed since this was judged: {}", fmt::join(changes_, ", ")),
+           "the folder has the baseline of then, and the rest of the task as it is now");
   }
 
   // Of a folder of the repository all files; of a user's task those that belong to it, its baseline as PTX.
@@ -203,7 +243,6 @@ class Writer {
         if (!entry.is_regular_file(ignored) || name == task.ptx->filename() || name == task.plan.filename()) continue;
         put("task/" + name, read(entry.path()));
       }
-      if (read(*task.ptx) != ptx) changed("baseline");
       put("task/" + task.ptx->filename().string(), without_folders(ptx));
       put("task/" + task.plan.filename().string(), plan);
       task_ = "task";
@@ -218,13 +257,16 @@ class Writer {
     // Beside the PTX under another name: the kernel that is judged against is the PTX.
     const std::string source = brief_.value("source", "");
     if (!source.empty()) put("task/" + stem + ".source.cu", source);
-    if (!source.empty() && task.kernel.extension() == ".cu" && read(task.kernel) != source) changed("kernel");
     for (const auto& argument : task.arguments) {
-      for (const auto& fill : argument.fills)
-        if (!fill.file.empty() && fs::path(fill.file).is_relative())
-          put("task/" + fill.file, read(task.folder / fill.file));
+      put_filled(argument.fills);
+      for (const auto& field : argument.fields) put_filled(field.fills);
     }
     task_ = "task/" + name;
+  }
+
+  void put_filled(const std::vector<task::Fill>& fills) {
+    for (const auto& fill : fills)
+      if (!fill.file.empty()) put("task/" + fill.file, read(input_.task.folder / fill.file));
   }
 
   void own_files() {
@@ -259,6 +301,11 @@ class Writer {
         fmt::format(
             kRerun, fmt::arg("outcome", record::name_of(verdict.outcome)), fmt::arg("task", quoted(task_)),
             fmt::arg("target", quoted(target)), fmt::arg("seed", input_.seed),
+            fmt::arg("why", changes_.empty()
+                                ? std::string()
+                                : fmt::format("echo {}\n",
+                                              quoted(fmt::format("the task had changed when this folder was made: {}",
+                                                                 fmt::join(changes_, ", "))))),
             fmt::arg("limits", limits(constraints) + (input_.until.empty() ? "" : " --until " + input_.until))));
     std::error_code ignored;
     fs::permissions(folder_ / "rerun", fs::perms::owner_exec | fs::perms::group_exec | fs::perms::others_exec,
@@ -268,7 +315,13 @@ class Writer {
                     fmt::arg("reason", paths_->without(verdict.reason)), fmt::arg("task", attempt.task),
                     fmt::arg("proposer", attempt.candidate.proposer), fmt::arg("target", target),
                     fmt::arg("at", fmt::gmtime(std::chrono::system_clock::to_time_t(attempt.at))),
-                    fmt::arg("run", attempt.run)));
+                    fmt::arg("run", attempt.run), fmt::arg("changed", changed())));
+  }
+
+  std::string changed() const {
+    if (!changes_.empty()) return fmt::format(";\n  it had **changed** by then: {}", fmt::join(changes_, ", "));
+    return unknown_ ? ";\n  whether it had changed by then is not known: the attempt is older than what would say so"
+                    : "";
   }
 
   // For the shell, whatever a file is called.
@@ -285,6 +338,8 @@ class Writer {
   std::string task_;  // what `judge --task` is told
   Repro made_;
   base::Findings failed_;
+  std::vector<std::string> changes_;  // "task.toml is another"
+  bool unknown_ = false;              // nobody wrote down what the files were
 };
 
 }  // namespace

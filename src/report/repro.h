@@ -4,6 +4,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,8 @@ struct ReproInput {
   uint64_t seed = 1;       // that it was judged by: the run's, which its brief's need not be
   std::string until;       // the last gate of a run that stopped earlier; "": all
   std::vector<std::pair<std::string, std::string>> tools;  // "ptxas" -> "13.0.88", of this machine
+  std::map<std::string, std::string>
+      files;  // the hashes of the task's files when it was judged; empty: as the brief says
 };
 
 struct Repro {

@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include "report/arm_samples.h"
+#include "stats/proportion.h"
 
 namespace ptxlab::report {
 namespace {
@@ -32,11 +33,16 @@ std::vector<Retained> retained(const RunData& then, const RunData& now, const Me
   std::vector<Retained> all;
   for (size_t arm = 0; arm < then.arms.size(); ++arm) {
     std::map<size_t, Sums> by_task[2];
+    size_t missing = 0;
     for (const auto& sample : then.samples) {
       if (sample.arm != arm || !sample.counts()) continue;
       for (const auto& turn : sample.turns) {
         auto found = today.find({then.arms[arm].name, then.tasks[sample.task].name, sample.number, turn.turn});
-        if (!turn.right || found == today.end()) continue;
+        if (!turn.right) continue;
+        if (found == today.end()) {
+          ++missing;
+          continue;
+        }
         const Turn& again = *found->second;
         for (int source = 0; source < 2; ++source) {
           auto& sums = by_task[source][sample.task];
@@ -49,13 +55,19 @@ std::vector<Retained> retained(const RunData& then, const RunData& now, const Me
     }
     Retained made;
     made.arm = arm;
+    made.missing = missing;
+    double kept = 0;
     std::vector<double> shares;
     for (const auto& [task, sums] : by_task[0]) {
       shares.push_back(sums.right / sums.all);
       made.right.samples += static_cast<size_t>(sums.all);
+      kept += sums.right;
     }
     made.right.tasks = shares.size();
-    made.right.interval = stats::share_interval(shares, bootstrap);
+    // One task says nothing of others: then it is of its candidates.
+    made.right.interval = shares.size() == 1
+                              ? stats::wilson_interval(static_cast<uint64_t>(kept), made.right.samples, options.alpha)
+                              : stats::share_interval(shares, bootstrap);
     for (int source = 0; source < 2; ++source) {
       std::vector<double> means;
       size_t pairs = 0;
@@ -69,6 +81,18 @@ std::vector<Retained> retained(const RunData& then, const RunData& now, const Me
     all.push_back(std::move(made));
   }
   return all;
+}
+
+std::vector<std::string> retained_notes(const RunData& then, const RunData& now) {
+  std::vector<std::string> notes;
+  std::map<std::string, std::string> hashes;
+  for (const auto& task : now.tasks) hashes[task.name] = task.hash;
+  for (const auto& task : then.tasks) {
+    const auto found = hashes.find(task.name);
+    if (found != hashes.end() && found->second != task.hash)
+      notes.push_back(task.name + " is another version of the task than then");
+  }
+  return notes;
 }
 
 }  // namespace ptxlab::report

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "archive/bench.h"
 #include "base/error.h"
@@ -108,15 +109,23 @@ void fill_without(Turn& turn, const archive::Answer& answer) {
   }
 }
 
-Use use_of(const archive::Answer& answer) {
+Use use_of(const record::Usage& used) {
   Use use;
-  use.seconds = answer.seconds;
-  if (!answer.usage) return use;
-  const auto& used = *answer.usage;
   use.requests = used.requests, use.asked = used.asked, use.answered = used.answered;
   use.reasoning = used.reasoning, use.cached = used.cached, use.estimated = used.estimated;
   use.usd = used.cost();
   return use;
+}
+
+Use use_of(const archive::Answer& answer) {
+  Use use = answer.usage ? use_of(*answer.usage) : Use();
+  use.seconds = answer.seconds;
+  return use;
+}
+
+Build build_of(const json& lock) {
+  const auto& program = lock.at("program");
+  return {program.at("version").get<std::string>(), program.at("build").get<std::string>()};
 }
 
 // --- a run of bench --------------------------------------------------------------------------------------------------------
@@ -160,13 +169,21 @@ void read_lock(const json& lock, RunData& run) {
 
 class BenchReader {
  public:
-  BenchReader(Archive& archive, RunData& run) : archive_(archive), run_(run) {}
+  // `since`: the last attempt before each of the run's builds but the first.
+  BenchReader(Archive& archive, RunData& run, std::vector<int64_t> since)
+      : archive_(archive), run_(run), since_(std::move(since)) {}
 
   base::Findings read() {
     auto answers = archive_.answers(run_.id);
     if (!answers) return answers.findings();
     auto trouble = archive_.unanswered(run_.id);
     if (!trouble) return trouble.findings();
+    auto vain = archive_.unanswered_usage(run_.id);
+    if (!vain) return vain.findings();
+    for (const auto& [cell, usage] : *vain) {
+      auto [at, fresh] = vain_.emplace(std::tuple(cell.arm, cell.task, cell.sample), usage);
+      if (!fresh) at->second.add(usage);
+    }
     auto interrupted = archive_.interrupted(run_.id);
     if (!interrupted) return interrupted.findings();
     run_.interrupted = *interrupted;
@@ -210,15 +227,25 @@ class BenchReader {
     });
     for (size_t i = 0; i < ids.size(); ++i) {
       if (!failed[i].empty()) return failed[i];
+      ++run_.builds[build_at(ids[i])].attempts;
       attempts_[ids[i]] = std::move(turns[i]);
     }
     return {};
+  }
+
+  // Which of the run's builds made an attempt: they followed one another.
+  size_t build_at(int64_t attempt) const {
+    size_t build = 0;
+    while (build < since_.size() && attempt > since_[build]) ++build;
+    return build;
   }
 
   base::Findings sample(size_t arm, size_t task, int number) {
     Sample sample;
     sample.arm = arm, sample.task = task, sample.number = number;
     sample.unanswered = "not asked yet";
+    if (auto used = vain_.find({run_.arms[arm].name, run_.tasks[task].name, number}); used != vain_.end())
+      sample.in_vain = use_of(used->second);
     const int turns = run_.arms[arm].model ? run_.turns : 1;
     for (int number_of_turn = 1; number_of_turn <= turns; ++number_of_turn) {
       archive::Cell cell{run_.arms[arm].name, run_.tasks[task].name, number, number_of_turn};
@@ -262,9 +289,11 @@ class BenchReader {
 
   Archive& archive_;
   RunData& run_;
+  std::vector<int64_t> since_;
   std::map<archive::Cell, archive::Answer> by_cell_;
   std::map<archive::Cell, std::string> trouble_;
   std::map<int64_t, Turn> attempts_;
+  std::map<std::tuple<std::string, std::string, int>, record::Usage> vain_;  // by arm, task, sample
   std::optional<std::set<archive::Cell>> there_;  // of a run that is judged again: its cells, and there are no others
 };
 
@@ -363,12 +392,21 @@ base::Result<RunData> read_run(Archive& archive, std::string_view id) {
   run.bench = true;
   run.lock = bench->lock;
   run.rejudged_from = bench->rejudged;
+  std::vector<int64_t> since;
   try {
-    read_lock(json::parse(bench->lock), run);
+    const auto lock = json::parse(bench->lock);
+    read_lock(lock, run);
+    run.builds.push_back(build_of(lock));
+    for (const auto& later : bench->continued) {
+      auto build = build_of(json::parse(later.lock));
+      if (build.hash == run.builds.back().hash) continue;  // another budget
+      run.builds.push_back(std::move(build));
+      since.push_back(later.after);
+    }
   } catch (const json::exception& error) {
     return base::error("ARC0004", fmt::format("the lock of run {} cannot be read: {}", run.id, error.what()), "");
   }
-  auto findings = BenchReader(archive, run).read();
+  auto findings = BenchReader(archive, run, std::move(since)).read();
   if (!findings.empty()) return findings;
   return run;
 }

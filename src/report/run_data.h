@@ -39,6 +39,13 @@ struct Arm {
   bool price_known = false;  // else no cost is ever said
 };
 
+// A build of the program, and what of the run it has judged.
+struct Build {
+  std::string version, hash;
+  size_t attempts = 0;
+  std::string name() const { return version + " (" + hash.substr(0, 8) + ")"; }
+};
+
 struct TaskInfo {
   std::string name;    // "norm/rmsnorm_bf16"
   std::string family;  // "norm"
@@ -92,6 +99,7 @@ struct Sample {
   size_t arm = 0, task = 0;  // indices
   int number = 1;            // from 1
   std::vector<Turn> turns;
+  Use in_vain;  // what its questions have used that got no answer
   // Why it counts nowhere, in words: not asked yet, not answered, not judged yet, the machine's trouble. "": it counts.
   std::string unanswered;
   bool counts() const { return unanswered.empty(); }
@@ -107,6 +115,7 @@ struct RunData {
   std::chrono::system_clock::time_point started{};
   bool bench = false;                  // else of optimize
   std::string name;                    // the spec's, or the task's
+  std::vector<Build> builds;           // that it was made with, in order; of optimize nothing is known
   std::string lock;                    // the locked spec as JSON text ("ptxlab.lock/1"); "" for optimize
   std::string rejudged_from;           // the run whose candidates were judged again; ""
   std::string target, device, driver;  // device "": no GPU, so all speed is estimated

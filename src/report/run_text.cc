@@ -19,20 +19,25 @@ std::string percent(double share) {
   return fmt::format("{:.{}f} %", 100 * share, share > 0 && share < 0.0995 ? 1 : 0);
 }
 
-// "43 % (31 to 55)"
-std::string share_cell(const Figure* figure) {
-  if (!figure) return "-";
+// Behind a figure that not all of its arm's tasks have a part in: they have too few samples for it.
+std::string of_tasks(const Figure& figure, const ArmMetrics& arm) {
+  return figure.tasks == arm.tasks ? "" : fmt::format(" of {} tasks", figure.tasks);
+}
+
+// "43 % (31 to 55)"; of no task at all nothing is said.
+std::string share_cell(const Figure* figure, const ArmMetrics& arm) {
+  if (!figure || figure->tasks == 0) return "-";
   auto bound = [](double value) { return fmt::format("{:.0f}", 100 * value); };
-  return fmt::format("{} ({} to {})", percent(figure->interval.center), bound(figure->interval.low),
-                     bound(figure->interval.high));
+  return fmt::format("{} ({} to {}){}", percent(figure->interval.center), bound(figure->interval.low),
+                     bound(figure->interval.high), of_tasks(*figure, arm));
 }
 
 std::string times(double value) { return std::isfinite(value) ? fmt::format("{:.2f}", value) : "inf"; }
 
-std::string speed_cell(const Figure* figure) {
-  if (!figure) return "-";
-  return fmt::format("{}x ({} to {})", times(figure->interval.center), times(figure->interval.low),
-                     times(figure->interval.high));
+std::string speed_cell(const Figure* figure, const ArmMetrics& arm) {
+  if (!figure || figure->tasks == 0) return "-";
+  return fmt::format("{}x ({} to {}){}", times(figure->interval.center), times(figure->interval.low),
+                     times(figure->interval.high), of_tasks(*figure, arm));
 }
 
 std::string speed_cell(const std::optional<Speedup>& speed) {
@@ -69,7 +74,8 @@ std::string cost_cell(const CostMetrics& cost) {
 
 // "3 x 4"; where tasks have different numbers of samples, how many there are in all.
 std::string samples_cell(const ArmMetrics& arm) {
-  if (arm.tasks == 0 || arm.samples % arm.tasks != 0) return fmt::format("{}, {} in all", arm.tasks, arm.samples);
+  if (arm.tasks == 0) return "none";
+  if (arm.missing > 0 || arm.samples % arm.tasks != 0) return fmt::format("{}, {} in all", arm.tasks, arm.samples);
   return fmt::format("{} x {}", arm.tasks, arm.samples / arm.tasks);
 }
 
@@ -112,19 +118,19 @@ std::string leaderboard(const RunData& run, const RunMetrics& metrics, size_t wi
   std::stable_sort(order.begin(), order.end(), [](const ArmMetrics* a, const ArmMetrics* b) {
     auto right = [](const ArmMetrics* arm) {
       const Figure* one = at_k(arm->right, 1);
-      return one ? one->interval.center : -1;
+      return one && one->tasks > 0 ? one->interval.center : -1;
     };
     return right(a) > right(b);
   });
   std::vector<std::vector<std::string>> rows;
   for (const ArmMetrics* arm : order) {
-    std::vector<std::string> row = {run.arms[arm->arm].name, samples_cell(*arm), share_cell(at_k(arm->right, 1))};
-    if (k > 1) row.push_back(share_cell(at_k(arm->right, k)));
-    row.push_back(share_cell(at_k(arm->assembled, 1)));
+    std::vector<std::string> row = {run.arms[arm->arm].name, samples_cell(*arm), share_cell(at_k(arm->right, 1), *arm)};
+    if (k > 1) row.push_back(share_cell(at_k(arm->right, k), *arm));
+    row.push_back(share_cell(at_k(arm->assembled, 1), *arm));
     for (SpeedSource source : sources) {
       const SpeedMetrics* speed = of_source(*arm, source);
-      row.push_back(share_cell(fast_at(speed, 1, k)));
-      row.push_back(speed_cell(speed && !speed->best_of_k.empty() ? &speed->best_of_k.back().figure : nullptr));
+      row.push_back(share_cell(fast_at(speed, 1, k), *arm));
+      row.push_back(speed_cell(speed && !speed->best_of_k.empty() ? &speed->best_of_k.back().figure : nullptr, *arm));
     }
     row.push_back(cost_cell(arm->cost));
     rows.push_back(std::move(row));
@@ -192,7 +198,7 @@ std::string tasks(const RunData& run, size_t width) {
     for (size_t a = 0; a < run.arms.size(); ++a) {
       size_t right = 0, all = 0;
       for (const auto& sample : run.samples) {
-        if (sample.arm != a || sample.task != t || sample.turns.empty()) continue;
+        if (sample.arm != a || sample.task != t || !sample.counts()) continue;
         ++all, right += sample.right();
         for (const auto& turn : sample.turns) {
           if (!turn.right) continue;

@@ -59,7 +59,35 @@ TEST(RunTextOfNothing, IsSaidAsWell) {
   run.id = "20261130T000000-00000000";
   run.arms.emplace_back().name = "none";
   run.tasks.emplace_back().name = "a/b";
-  EXPECT_NE(run_text(run, compute(run)).find("a/b"), std::string::npos);
+  run.bench = true, run.k = 2;
+  const auto out = run_text(run, compute(run));
+  EXPECT_NE(out.find("a/b"), std::string::npos);
+  // Of no sample no share is said, not even a half.
+  EXPECT_EQ(out.find("50 %"), std::string::npos) << out;
+  EXPECT_EQ(out.find("(0 to 100)"), std::string::npos) << out;
+}
+
+// At k a figure is of the tasks that have k samples, and says so where the others have none.
+TEST(RunTextOfSome, AFigureOfFewerTasksSaysOfHowMany) {
+  RunData run;
+  run.id = "20261130T000000-00000000", run.bench = true, run.k = 2, run.whole = false;
+  run.arms.push_back({.name = "model", .proposer = "model", .model = true});
+  for (const char* name : {"a/a", "a/b", "a/c"}) run.tasks.emplace_back().name = name;
+  for (size_t task = 0; task < 3; ++task) {
+    for (int number : {1, 2}) {
+      Sample sample;
+      sample.task = task, sample.number = number;
+      sample.turns.emplace_back().right = true;
+      if (task == 0 && number == 2) sample.unanswered = "not asked yet";
+      run.samples.push_back(sample);
+    }
+  }
+  const auto out = run_text(run, compute(run));
+  EXPECT_NE(out.find("3, 5 in all"), std::string::npos) << out;
+  const size_t first = out.find("of 2 tasks");
+  ASSERT_NE(first, std::string::npos) << out;
+  EXPECT_EQ(out.find("of 2 tasks", first + 1), std::string::npos) << "pass@1 is of all three\n" << out;
+  EXPECT_NE(out.find("1/1"), std::string::npos) << "what does not count is not counted by task\n" << out;
 }
 
 }  // namespace
