@@ -80,8 +80,11 @@ int compare(Words words) {
   if (arms.size() > 2) return refuse("CLI0113", "more than two arms", "--arm is given once or twice");
   auto archive = open_existing_archive(file);
   if (!archive) return refuse_archive(archive.findings());
-  auto a = report::read_run(**archive, first), b = report::read_run(**archive, second);
+  auto a = report::read_run(**archive, first);
   if (!a) return refuse_archive(a.findings());
+  auto other = (*archive)->run(second);
+  if (!other) return refuse_archive(other.findings());
+  auto b = other->id == a->id ? a : report::read_run(**archive, other->id);
   if (!b) return refuse_archive(b.findings());
   auto pairs = pairs_of(*a, *b, arms);
   if (!pairs) return refuse(pairs.findings());

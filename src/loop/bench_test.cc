@@ -608,8 +608,9 @@ TEST(BenchKilled, AtAnyMomentLosesNothingAndDoesNothingTwice) {
       auto result = run_bench(lock, id, parts_of(lock, **archive, world), {2, {}});
       _exit(result.whole ? 0 : 8);
     }
-    // From before the archive is open to well into the work; later each time, so that a fast machine is not done after two.
-    const auto latest = static_cast<uint64_t>(std::min(45'000, 3'000 * (kills + 1)));
+    // From before the archive is open to well into the work; later each time, so that a fast machine is not done after two, and
+    // later still where a slow one gets nowhere.
+    const auto latest = static_cast<uint64_t>(std::min(45'000, 3'000 * (kills + 1)) + 2'000 * std::max(0, kills - 200));
     std::this_thread::sleep_for(std::chrono::microseconds(500 + random.below(latest)));
     kill(child, SIGKILL);
     int status = 0;
