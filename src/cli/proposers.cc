@@ -44,7 +44,10 @@ base::Result<std::optional<llm::Price>> price_of(const llm::Model& model, const 
 base::Result<Proposers> make_model(const llm::Dialect& dialect, std::string_view detail, const ProposerParts& parts) {
   auto model = llm::parse_model(dialect, detail);
   if (!model) return model.findings();
-  auto key = llm::key_for(dialect.key_variables(), model->url.host == dialect.vendor_host());
+  const auto server = model->url.host == dialect.vendor_host()    ? llm::KeyFor::vendor
+                      : model->url.https || model->url.loopback() ? llm::KeyFor::another
+                                                                  : llm::KeyFor::in_open;
+  auto key = llm::key_for(dialect.key_variables(), server);
   if (!key) return key.findings();
   // A local server may want none; a vendor's own never answers without, and would get the kernel all the same.
   if (key->empty() && model->url.host == dialect.vendor_host()) {

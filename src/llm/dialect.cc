@@ -100,6 +100,8 @@ std::string hint_for(const Model& model, int status) {
   switch (status) {
     case 401:
     case 403: {
+      if (!model.url.https && !model.url.loopback())
+        return "the key comes from PTXLAB_API_KEY: a vendor's own does not go over plain http to another machine";
       std::string variables = "PTXLAB_API_KEY";
       for (const char* variable : model.dialect->key_variables()) variables += fmt::format(" or {}", variable);
       return "the key comes from " + variables;

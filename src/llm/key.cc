@@ -88,10 +88,11 @@ void take_keys() {
 
 std::vector<std::pair<std::string, std::string>> taken_keys() { return keys(); }
 
-base::Result<Key> key_for(std::span<const char* const> variables, bool at_vendor) {
+base::Result<Key> key_for(std::span<const char* const> variables, KeyFor server) {
   take_keys();
-  std::vector<std::string> order(variables.begin(), variables.end());
-  order.insert(at_vendor ? order.end() : order.begin(), kOwn);
+  std::vector<std::string> order;
+  if (server != KeyFor::in_open) order.assign(variables.begin(), variables.end());
+  order.insert(server == KeyFor::vendor ? order.end() : order.begin(), kOwn);
   for (const auto& variable : order) {
     auto found = std::find_if(keys().begin(), keys().end(), [&](const auto& known) { return known.first == variable; });
     if (found == keys().end()) continue;

@@ -2,6 +2,7 @@
 // of the environment when read, so that no compiler or oracle started later inherits it, it cannot be printed, and what a
 // server sends back is searched for it before anybody sees it.
 #pragma once
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,10 +33,16 @@ class Key {
 // has been set since. To be called before the process has threads, and before it starts any program.
 void take_keys();
 
-// The key for a server: PTXLAB_API_KEY, else the first of `variables` that was set; at the vendor's own host these come first, so
-// that PTXLAB_API_KEY can be for another server beside it. Without blanks around it; empty where none is set: many servers want
+// Which server a key is for.
+enum class KeyFor : uint8_t {
+  vendor,  // the vendor's own host: its variables come first, so that PTXLAB_API_KEY can be for another server beside it
+  another,  // PTXLAB_API_KEY, else the vendor's
+  in_open,  // another machine over plain http: PTXLAB_API_KEY alone, which is for such a server; nobody meant the vendor's for it
+};
+
+// The key for a server: the first that was set of PTXLAB_API_KEY and `variables`. Without blanks around it; empty where none is set: many servers want
 // none. Error: LLM0002, it holds what no header may (the finding does not show it).
-base::Result<Key> key_for(std::span<const char* const> variables, bool at_vendor);
+base::Result<Key> key_for(std::span<const char* const> variables, KeyFor server);
 
 // What take_keys has taken, to give it back to a program that is the user's own: names and values.
 std::vector<std::pair<std::string, std::string>> taken_keys();

@@ -121,18 +121,30 @@ TEST(Keys, EachVendorHasItsOwnAndTheEnvironmentKeepsNone) {
   take_keys();
   for (const char* name : {"PTXLAB_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY"})
     EXPECT_EQ(getenv(name), nullptr) << name;
-  auto key = [](const Dialect& dialect, bool at_vendor) { return key_for(dialect.key_variables(), at_vendor)->text(); };
-  EXPECT_EQ(key(openai_dialect(), false), "own-key-01234");
-  EXPECT_EQ(key(openai_dialect(), true), "openai-key-012");
-  EXPECT_EQ(key(anthropic_dialect(), true), "anthropic-key-0");
-  EXPECT_EQ(key(gemini_dialect(), true), "google-key-012");
+  auto key = [](const Dialect& dialect, KeyFor server) { return key_for(dialect.key_variables(), server)->text(); };
+  EXPECT_EQ(key(openai_dialect(), KeyFor::another), "own-key-01234");
+  EXPECT_EQ(key(openai_dialect(), KeyFor::vendor), "openai-key-012");
+  EXPECT_EQ(key(anthropic_dialect(), KeyFor::vendor), "anthropic-key-0");
+  EXPECT_EQ(key(gemini_dialect(), KeyFor::vendor), "google-key-012");
   setenv("GEMINI_API_KEY", "two words", 1);
-  auto wrong = key_for(gemini_dialect().key_variables(), true);
+  auto wrong = key_for(gemini_dialect().key_variables(), KeyFor::vendor);
   ASSERT_FALSE(wrong.ok());
   EXPECT_EQ(wrong.findings().front().code, "LLM0002");
   EXPECT_EQ(base::render(wrong.findings(), "").find("two words"), std::string::npos);
   setenv("GEMINI_API_KEY", "gemini-key-0123", 1);
-  EXPECT_EQ(key(gemini_dialect(), true), "gemini-key-0123");
+  EXPECT_EQ(key(gemini_dialect(), KeyFor::vendor), "gemini-key-0123");
+}
+
+// In a process of its own, where no key but the vendor's was ever set.
+TEST(KeysDeathTest, AVendorsKeyDoesNotGoOverPlainHttpToAnotherMachine) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  auto vendors_key = [](KeyFor server) {
+    unsetenv("PTXLAB_API_KEY");
+    setenv("OPENAI_API_KEY", "openai-key-012", 1);
+    std::_Exit(key_for(openai_dialect().key_variables(), server)->empty() ? 0 : 1);
+  };
+  EXPECT_EXIT(vendors_key(KeyFor::in_open), testing::ExitedWithCode(0), "");
+  EXPECT_EXIT(vendors_key(KeyFor::another), testing::ExitedWithCode(1), "");
 }
 
 // Every variable that a dialect reads is one that take_keys takes away.
