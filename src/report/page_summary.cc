@@ -166,6 +166,8 @@ class Summary {
       put("right", turn.right);
       put("measured", speed(turn.measured));
       put("estimated", speed(turn.estimated));
+      put("against", strings_.add(turn.against));
+      put("over_first", speed(turn.measured_over_first));
       put("registers", turn.registers);
       put("spill", turn.spill_bytes);
       put("shared", turn.shared_bytes);
@@ -182,10 +184,11 @@ class Summary {
       put("slot", input_.places[i].slot);
     }
     // A run of which nothing came yet has its columns all the same.
-    for (const char* name : {"arm",    "task",      "sample",   "turn",     "id",          "outcome",       "failure",
-                             "code",   "assembled", "right",    "measured", "estimated",   "registers",     "spill",
-                             "shared", "asked",     "answered", "usd",      "ask_seconds", "judge_seconds", "at",
-                             "name",   "idea",      "reason",   "block",    "slot"}) {
+    for (const char* name :
+         {"arm",    "task",      "sample",   "turn",     "id",          "outcome",       "failure",
+          "code",   "assembled", "right",    "measured", "estimated",   "registers",     "spill",
+          "shared", "asked",     "answered", "usd",      "ask_seconds", "judge_seconds", "at",
+          "name",   "idea",      "reason",   "block",    "slot",        "against",       "over_first"}) {
       if (!columns.count(name)) columns[name] = json::array();
     }
     return columns;

@@ -186,7 +186,7 @@ std::string tasks(const RunData& run, size_t width) {
   for (const auto& sample : run.samples)
     for (const auto& turn : sample.turns)
       has_measured |= turn.measured.has_value(), has_estimated |= turn.estimated.has_value(),
-          more |= turn.measured_over_first.has_value();
+          more |= turn.measured && turn.measured_over_first;
   if (has_measured) columns.push_back({"best measured", true});
   if (more) columns.insert(columns.end(), {{"against"}, {"over the first baseline", true}});
   if (has_estimated) columns.push_back({"best estimated", true});

@@ -27,6 +27,17 @@ TEST_F(RunText, EveryFigureHasItsIntervalAndSourcesStandApart) {
   EXPECT_NE(out.find("norm/rmsnorm_bf16"), std::string::npos) << "by task";
 }
 
+TEST_F(RunText, ASpeedUpSaysWhichBaselineItIsAgainst) {
+  const std::string out = text();
+  EXPECT_NE(out.find("measured speed-ups are against the strongest baseline: baseline.ptx at "), std::string::npos)
+      << out;
+  EXPECT_NE(out.find("over the first baseline"), std::string::npos);
+  EXPECT_NE(out.find(" triton.ptx "), std::string::npos);
+  for (auto& sample : made.run.samples)
+    for (auto& turn : sample.turns) turn.measured_over_first.reset();
+  EXPECT_EQ(text().find("over the first baseline"), std::string::npos) << "where there is one alone, nobody asks";
+}
+
 TEST_F(RunText, WithoutAGpuNothingIsCalledMeasured) {
   made.run.device.clear();
   for (auto& sample : made.run.samples)

@@ -169,6 +169,14 @@ class TenThousand(Shown):
         self.assertTrue(0 < shown < 10000)
         self.assertIn(f"{shown:,} of 10,000", self.text())
 
+    def test_a_speed_up_says_which_baseline_it_is_against(self):
+        self.page.go("#/tasks")
+        self.assertRegex(self.text(), r"against triton\.ptx; [0-9.]+× over the first")
+        row = self.page.js("page.run.rows.over_first.findIndex((first, row) => first && page.run.rows.id[row])")
+        self.page.go("#/attempt/" + self.page.js(f"page.run.key({row})"))
+        self.assertRegex(self.text(), r"against triton\.ptx; [0-9.]+× over the first")
+        self.assertIn("as fast as baseline.ptx, the task's first baseline", self.text())
+
     def test_search_filters_and_sorting(self):
         self.page.go("#/attempts")
         self.page.js(

@@ -26,7 +26,8 @@ function attemptTiles(run, row, detail) {
     h("dl", {class: "tile"}, h("dt", {}, name), h("dd", {}, value), below ? h("dd", {class: "small"}, below) : null));
   if (verdict.timing)
     tile(["times as fast, ", sourceTag("measured")], times(verdict.timing.speedup),
-      `${timesSpan(verdict.timing.low, verdict.timing.high)} on ${verdict.timing.device}`);
+      [`${timesSpan(verdict.timing.low, verdict.timing.high)} on ${verdict.timing.device}`,
+        againstText(run, row) ? [h("br"), againstText(run, row)] : ""]);
   const estimated = run.rows.estimated[row];
   if (estimated)
     tile(["times as fast, ", sourceTag("estimated")], h("span", {class: "estimate"}, times(estimated[0])),

@@ -1,6 +1,9 @@
 // The charts of the overview but failures and roofline, which have files of their own.
 "use strict";
 
+// An estimate knows a task's first baseline alone; the stopwatch times them all.
+const baselineOf = (source) => (source === "measured" ? "strongest baseline, measured" : "baseline, estimated");
+
 // A share from 0 to 1 with its interval, as a small bar in a table's cell.
 function shareBar(figure, arm) {
   const at = (value) => 5 + Math.max(0, Math.min(1, value)) * 102;
@@ -33,7 +36,7 @@ function fastCurve(run, source, arms) {
     const y = linear(0, 1, bottom, top);
     return [
       bottom + 40, yAxis(y, left, {format: share, grid: right - left, title: "tasks"}),
-      xAxis(x, bottom, {format: times, from: left, to: right, title: `p: times as fast as the baseline, ${source}`}),
+      xAxis(x, bottom, {format: times, from: left, to: right, title: `p: times as fast as the ${baselineOf(source)}`}),
       s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
         const tasks = speeds[i].best.length || 1;
         let [path, above] = [`M${left} ${y(known[i].length / tasks)}`, known[i].length];
@@ -75,7 +78,7 @@ function speedStrips(run, source, arms) {
           from: left,
           to: right,
           grid: bottom - top,
-          title: `times as fast as the baseline, ${source}`
+          title: `times as fast as the ${baselineOf(source)}`
         }),
         s("path", {class: "unit", d: `M${x(1)} ${top}V${bottom}`}), arms.map((arm, i) => {
           const middle = top + i * height + height / 2;

@@ -20,13 +20,22 @@ function taskArm(run, task, arm) {
     rows.filter((row) => run.rows.right[row]).map((row) => ({row, speed: run.speed(row)})).filter((one) => one.speed);
   const measured = speeds.filter((one) => one.speed.source === "measured");
   const best = (measured.length ? measured : speeds).sort((a, b) => b.speed.value - a.speed.value)[0] || null;
-  const most = (source) => fastest(rows.filter((row) => run.rows.right[row]).map((row) => run.rows[source][row]));
+  const most = (source) => fastestRow(run, rows.filter((row) => run.rows.right[row]), source);
   return {rows, samples, right, best, measured: most("measured"), estimated: most("estimated")};
 }
 
-// Of speed-ups as rows have them, [value, low, high] or null, the fastest; null: there is none.
-function fastest(speeds) {
-  return speeds.reduce((best, one) => (one && (!best || one[0] > best[0]) ? one : best), null);
+// Of these rows the fastest by this source; null: none of them has a speed by it.
+function fastestRow(run, rows, source) {
+  const speeds = run.rows[source];
+  return rows.reduce(
+    (best, row) => (row !== null && speeds[row] && (best === null || speeds[row][0] > speeds[best][0]) ? row : best),
+    null);
+}
+
+// Which baseline a measured speed-up is against, where the task's first is not the strongest: "against triton.ptx; 2.43× over the first".
+function againstText(run, row) {
+  const first = run.rows.over_first[row];
+  return first ? `against ${run.text("against", row)}; ${times(first[0])} over the first` : "";
 }
 
 function tasksView(run) {
@@ -35,7 +44,7 @@ function tasksView(run) {
   const arms = chosen >= 0 ? [chosen] : run.arms.map((_, i) => i);
   const items = run.tasks.map((task, index) => ({task, index, arms: arms.map((arm) => taskArm(run, index, arm))}));
   const sources = ["measured", "estimated"].filter((source) => run.rows[source].some(Boolean));
-  const best = (item, source) => fastest(item.arms.map((one) => one[source]));
+  const best = (item, source) => fastestRow(run, item.arms.map((one) => one[source]), source);
   const columns = [
     {title: "task", sort: (item) => item.task.name, cell: (item) => parted(item.task.name)},
     {title: "level", kind: "n", sort: (item) => item.task.level, cell: (item) => count(item.task.level)},
@@ -48,13 +57,15 @@ function tasksView(run) {
     ...sources.map((source) => ({
       title: ["best ", sourceTag(source)],
       kind: "n",
-      sort: (item) => (best(item, source) || [null])[0],
+      sort: (item) => (run.rows[source][best(item, source)] || [null])[0],
       cell: (item) => {
-        const speed = best(item, source);
-        if (!speed) return "–";
+        const row = best(item, source);
+        if (row === null) return "–";
+        const speed = run.rows[source][row];
+        const against = source === "measured" ? againstText(run, row) : "";
         return [
           h("span", {class: source === "estimated" ? "estimate" : null}, times(speed[0])),
-          h("small", {}, timesSpan(speed[1], speed[2]))
+          h("small", {}, timesSpan(speed[1], speed[2])), against ? h("small", {}, against) : null
         ];
       }
     })),

@@ -2,10 +2,10 @@
 "use strict";
 
 const OUTCOMES = {
-  faster: {tone: "good", what: "right and faster than the baseline, measured"},
+  faster: {tone: "good", what: "right and faster than the strongest baseline, measured"},
   same: {tone: "calm", what: "right and as fast as the baseline, or the same code"},
   unverified: {tone: "calm", what: "right by all gates that could run here; its speed is not measured"},
-  slower: {tone: "slow", what: "right and slower than the baseline, measured"},
+  slower: {tone: "slow", what: "right and slower than the strongest baseline, measured"},
   unstable: {tone: "warn", what: "right, but no figure to rely on"},
   wrong: {tone: "bad", what: "it ran and put out something else"},
   faulted: {tone: "grave", what: "a checker's error, a fault of the GPU, or it did not end"},

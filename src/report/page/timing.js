@@ -5,7 +5,9 @@ function timingSection(timing) {
   return h("div", {class: "stack"},
     h("p", {}, sourceTag("measured"), " on ", timing.device,
       `, whose driver supports CUDA ${timing.driver}. Over the sizes `, h("b", {}, times(timing.speedup)),
-      ` as fast (${timesSpan(timing.low, timing.high)}).`),
+      ` as fast${timing.first ? " as " + timing.against : ""} (${timesSpan(timing.low, timing.high)})`,
+      timing.first ? `, and ${times(timing.first.speedup)} as fast as ${timing.first.name}, the task's first baseline (${
+        timesSpan(timing.first.low, timing.first.high)}).` : "."),
     timing.sizes.map((size) => sizeFigure(size)));
 }
 
