@@ -160,7 +160,7 @@ class MadeRun {
           Sample sample;
           sample.arm = a, sample.task = t, sample.number = number;
           for (int turn = 1; turn <= run.turns && made < attempts; ++turn) {
-            sample.turns.push_back(make_turn(a, turn, difficulty[t]));
+            sample.turns.push_back(make_turn(a, t, turn, difficulty[t]));
             places_.emplace_back(run.samples.size(), sample.turns.size() - 1);
             sample.turns.back().attempt = static_cast<int64_t>(++made);
             if (sample.turns.back().right) break;
@@ -174,7 +174,7 @@ class MadeRun {
     for (size_t s = run.samples.size(); made < attempts && s-- > 0;) {
       Sample& sample = run.samples[s];
       while (made < attempts && sample.turns.size() < 12 && !sample.right()) {
-        sample.turns.push_back(make_turn(sample.arm, static_cast<int>(sample.turns.size()) + 1, -9));
+        sample.turns.push_back(make_turn(sample.arm, sample.task, static_cast<int>(sample.turns.size()) + 1, -9));
         places_.emplace_back(s, sample.turns.size() - 1);
         sample.turns.back().attempt = static_cast<int64_t>(++made);
       }
@@ -190,7 +190,7 @@ class MadeRun {
     return kEndings[0];
   }
 
-  Turn make_turn(size_t a, int number, double difficulty) {
+  Turn make_turn(size_t a, size_t task, int number, double difficulty) {
     const ArmKind& arm = kArms[a];
     Turn turn;
     turn.turn = number;
@@ -232,8 +232,8 @@ class MadeRun {
       const double s = std::exp(log_speed), half = 0.002 + 0.01 * random_.uniform();
       turn.measured = Speedup{s, s * std::exp(-half), s * std::exp(half), run.device};
       // A third of the tasks has a stronger baseline than its first.
-      turn.against = sample.task % 3 == 1 ? "triton.ptx" : "baseline.ptx";
-      if (sample.task % 3 == 1)
+      turn.against = task % 3 == 1 ? "triton.ptx" : "baseline.ptx";
+      if (task % 3 == 1)
         turn.measured_over_first = Speedup{1.7 * s, 1.7 * s * std::exp(-half), 1.7 * s * std::exp(half), run.device};
       turn.outcome = s > 1.01   ? record::OutcomeName::faster
                      : s < 0.99 ? record::OutcomeName::slower
