@@ -8,12 +8,14 @@
 namespace ptxlab::loop {
 namespace {
 
-// The device that stands for the target, in the units that people think in.
+// The device that stands for the target, in the units that people think in; nothing for targets older than any that is known.
 std::vector<record::Fact> facts_of(const isa::Target& target) {
   const auto& h = estimate::hardware_of(target);
+  if (h.sm > target.sm) return {};
   const auto flops = [&](int lanes) { return h.sms * lanes * 2 * h.clock_ghz / 1000; };  // TFLOP/s, multiply-adds
   return {
-      {"device", fmt::format("{}: {} SMs at about {:.2f} GHz", h.device, h.sms, h.clock_ghz)},
+      {h.sm == target.sm ? "device" : fmt::format("device, of sm_{} as the nearest that is known", h.sm),
+       fmt::format("{}: {} SMs at about {:.2f} GHz", h.device, h.sms, h.clock_ghz)},
       {"memory", fmt::format("{:.0f} GB/s as a copy reaches it, {:.0f} ns until a load that misses all caches is there",
                              h.dram_gbs, h.dram_latency_ns)},
       {"L2",
