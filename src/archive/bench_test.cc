@@ -4,6 +4,7 @@
 
 #include <SQLiteCpp/SQLiteCpp.h>
 
+#include "archive/sole.h"
 #include "base/file.h"
 
 namespace ptxlab::archive {
@@ -198,6 +199,18 @@ TEST_F(BenchRows, TheLastRunIsTheLastThatBegan) {
   EXPECT_EQ(runs[1].command, "of tomorrow");
   EXPECT_EQ(runs[2].id, run.id);
   EXPECT_EQ(runs[3].command, "older than the order");
+}
+
+TEST_F(BenchRows, OneIsAtWorkByWhateverNameTheArchiveIsCalled) {
+  const auto file = folder.path() / "archive.db", link = folder.path() / "link.db";
+  std::filesystem::create_symlink(file, link);
+  {
+    auto first = Sole::take(file);
+    ASSERT_TRUE(first.ok());
+    EXPECT_EQ(Sole::take(link).findings().at(0).code, "ARC0009");
+    EXPECT_EQ(Sole::take(folder.path() / "." / "archive.db").findings().at(0).code, "ARC0009");
+  }
+  EXPECT_TRUE(Sole::take(link).ok());
 }
 
 TEST_F(BenchRows, OnlyGrow) {

@@ -13,7 +13,10 @@
 namespace ptxlab::archive {
 
 base::Result<Sole> Sole::take(const std::filesystem::path& archive) {
-  std::filesystem::path file = archive;
+  // By whatever name it is called, the archive is one.
+  std::error_code ignored;
+  std::filesystem::path file = std::filesystem::weakly_canonical(archive, ignored);
+  if (file.empty()) file = archive;
   file += ".bench";
   int opened = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (opened < 0)

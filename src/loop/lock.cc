@@ -86,6 +86,9 @@ class Chooser {
       if (findings.front().code == "TASK0007") findings.front().code = "BENCH0005", findings.front().place = place;
       return findings;
     }
+    if (!named && !file)
+      return {base::error("BENCH0005", fmt::format("`{}` lies here, and not beside the spec", word),
+                          "files and folders are found from the spec's folder", place)};
     if (without) {
       if (chosen_.erase(task->name) == 0)
         return {base::error("BENCH0005", fmt::format("`{}` is not among the tasks chosen before it", word), "", place)};

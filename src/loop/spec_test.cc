@@ -176,10 +176,13 @@ TEST(Lock, WhereOneStandsDecidesNothing) {
   };
   std::filesystem::current_path(folder.path());
   auto named = lock("\"softmax/softmax_f32\""), file = lock("\"x.task.toml\"");
+  std::filesystem::rename("softmax", "mine");
+  auto below = lock("\"mine/softmax_f32\"");
   std::filesystem::current_path(here);
   ASSERT_TRUE(named.ok());
   EXPECT_FALSE(named->json["tasks"]["softmax/softmax_f32"]["files"].contains("more.txt"));
   EXPECT_EQ(names(file), "BENCH0005");
+  EXPECT_EQ(names(below), "BENCH0005");
 }
 
 TEST(Lock, FactsOfTheBaselinesCode) {
