@@ -112,7 +112,7 @@ class Gate {
 
   TimeResult run() {
     if (input_.prepared.timed.empty()) return skipped("the task has no timed sizes");
-    auto own = code_of(input_.ptx, input_.file, input_.module);
+    auto own = code_of(input_.ptx, input_.file, input_.module, input_.target);
     if (!own.why.empty()) return skipped("it does not assemble for the GPU that is here: " + own.why);
     code_ = std::move(own.bytes);
     timing_.device = input_.runner.hello().device;
@@ -168,11 +168,13 @@ class Gate {
     return false;
   }
 
-  Code code_of(std::string_view ptx, std::string_view file, const ptx::Module& module) const {
+  // For `judged`, where it is given; else for what the module is made for, as far as the GPU goes.
+  Code code_of(std::string_view ptx, std::string_view file, const ptx::Module& module,
+               const std::optional<isa::Target>& judged) const {
     const toolchain::Tool* ptxas = input_.assemblers.taking(module.version);
     if (!ptxas) return {std::string(ptx), ""};
     toolchain::AssembleOptions how;
-    how.target = target_on_gpu(module.target, input_.runner.hello().sm, input_.target);
+    how.target = target_on_gpu(module.target, input_.runner.hello().sm, judged);
     auto assembled = toolchain::assemble(*ptxas, ptx, file, how);
     if (!assembled) return {"", assembled.findings().front().message};
     return {std::move(assembled->cubin), ""};
@@ -212,7 +214,9 @@ class Gate {
     const TimedInput& input = **kept;
     auto theirs = launch::resolve(baseline.plan, baseline.module, input.data.binding);
     if (!theirs) return theirs.findings();
-    Code code = code_of(baseline.ptx, baseline.ptx_file, baseline.module);
+    // A further baseline is what it is on this GPU, whatever candidates are held to.
+    const bool first = &baseline == input_.baselines.front();
+    Code code = code_of(baseline.ptx, baseline.ptx_file, baseline.module, first ? input_.target : std::nullopt);
     if (!code.why.empty())
       return judge_finding(
           "JDG0050", Severity::error,

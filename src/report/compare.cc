@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <span>
 
 #include <nlohmann/json.hpp>
@@ -49,15 +50,39 @@ class Comparer {
       bool of_a = has_source(a_, arm_a_, source), of_b = has_source(b_, arm_b_, source);
       return (of_a || of_b) && (of_a || nothing_right(a_, arm_a_)) && (of_b || nothing_right(b_, arm_b_));
     };
-    if (both(SpeedSource::measured) && a_.device == b_.device) {
+    const std::string others = both(SpeedSource::measured) ? beside_others() : "";
+    if (both(SpeedSource::measured) && a_.device == b_.device && others.empty()) {
       out_.source = SpeedSource::measured;
     } else if (both(SpeedSource::estimated)) {
       out_.source = SpeedSource::estimated;
     } else {
-      out_.notes.emplace_back(both(SpeedSource::measured)
-                                  ? "the speeds were measured on different devices and are not compared"
-                                  : "no source has speeds of both, so speeds are not compared");
+      out_.notes.emplace_back(!both(SpeedSource::measured) ? "no source has speeds of both, so speeds are not compared"
+                              : others.empty() ? "the speeds were measured on different devices and are not compared"
+                                               : others + ", and the speeds are not compared");
     }
+  }
+
+  // A speed-up is against the strongest of what was timed: "at norm/rmsnorm_bf16 ... were timed beside different baselines"; "": nowhere.
+  std::string beside_others() const {
+    const auto timed = [](const RunData& run, size_t arm) {
+      std::map<std::string, std::set<std::string>> all;
+      for (const auto& sample : run.samples)
+        if (sample.arm == arm)
+          for (const auto& turn : sample.turns)
+            all[run.tasks[sample.task].name].insert(turn.baselines.begin(), turn.baselines.end());
+      return all;
+    };
+    auto of_b = timed(b_, arm_b_);
+    std::string first;
+    size_t count = 0;
+    for (const auto& [name, baselines] : timed(a_, arm_a_)) {
+      const auto& theirs = of_b[name];
+      if (baselines.empty() || theirs.empty() || baselines == theirs) continue;
+      if (count++ == 0) first = name;
+    }
+    if (count == 0) return "";
+    return fmt::format("at {}{} they were timed beside different baselines", first,
+                       count == 1 ? "" : fmt::format(" and {} other tasks", count - 1));
   }
 
   void pair_up() {

@@ -261,17 +261,25 @@ std::vector<int> usual_ks(int k) {
 // Which baselines measured speed-ups are against, where tasks have more than one.
 std::string strongest_of(const RunData& run) {
   std::map<std::string, std::set<size_t>> tasks;
+  std::map<size_t, std::set<std::string>> timed;
   bool more = false;
   for (const auto& sample : run.samples) {
     for (const auto& turn : sample.turns) {
       if (!turn.against.empty()) tasks[turn.against].insert(sample.task);
+      timed[sample.task].insert(turn.baselines.begin(), turn.baselines.end());
       more = more || turn.measured_over_first;
     }
   }
   if (!more) return "";
+  size_t without = 0;  // one that could not be timed beside them: they look faster than they are
+  for (const auto& sample : run.samples)
+    for (const auto& turn : sample.turns)
+      without += !turn.baselines.empty() && turn.baselines.size() < timed[sample.task].size();
   std::string list;
   for (const auto& [name, of] : tasks)
     list += fmt::format("{}{} at {} task{}", list.empty() ? "" : ", ", name, of.size(), of.size() == 1 ? "" : "s");
+  if (without > 0)
+    list += fmt::format("; {} candidate{} timed without one of them", without, without == 1 ? " was" : "s were");
   return "measured speed-ups are against the strongest baseline: " + list;
 }
 

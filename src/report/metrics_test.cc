@@ -510,6 +510,38 @@ TEST(Retained, SaysWhatHasNoVerdictNowAndWhichTasksAreOthers) {
   EXPECT_EQ(retained_notes(then, now), std::vector<std::string>{"norm/t1 is another version of the task than then"});
 }
 
+// 2.0 times as fast as the first baseline; and, where a rival is timed too, 1.25 times as fast as that.
+Turn timed_turn(bool rival, double over_first) {
+  auto turn = turn_with(true, std::nullopt, rival ? over_first / 1.6 : over_first);
+  turn.against = rival ? "rival.ptx" : "first.ptx";
+  turn.baselines = {"first.ptx"};
+  if (!rival) return turn;
+  turn.baselines.insert("rival.ptx");
+  turn.measured_over_first = Speedup{over_first, over_first, over_first, ""};
+  return turn;
+}
+
+TEST(Retained, SpeedUpsOverDifferentBaselinesAreNotDivided) {
+  auto then = run_with(1, 4, 2, [&](size_t, size_t, int) { return std::vector{timed_turn(true, 2.0)}; });
+  auto now = run_with(1, 4, 2, [&](size_t, size_t, int) { return std::vector{timed_turn(false, 1.8)}; });
+  EXPECT_NEAR(retained(then, now)[0].measured->interval.center, 0.9, 1e-12) << "over the first, then and now";
+  ASSERT_EQ(retained_notes(then, now).size(), 1u);
+  EXPECT_NE(retained_notes(then, now)[0].find("beside other baselines than then at 4 tasks"), std::string::npos);
+  EXPECT_TRUE(retained_notes(then, then).empty());
+  EXPECT_NEAR(retained(then, then)[0].measured->interval.center, 1, 1e-12);
+}
+
+TEST(Compare, SpeedUpsOverDifferentBaselinesAreNotCompared) {
+  auto a = run_with(1, 8, 2, [&](size_t, size_t, int) { return std::vector{timed_turn(true, 2.0)}; });
+  auto b = run_with(1, 8, 2, [&](size_t, size_t, int) { return std::vector{timed_turn(false, 2.0)}; });
+  auto made = compare(a, 0, b, 0);
+  EXPECT_FALSE(made.source);
+  ASSERT_FALSE(made.notes.empty());
+  EXPECT_NE(made.notes[0].find("and 7 other tasks they were timed beside different baselines"), std::string::npos)
+      << made.notes[0];
+  EXPECT_TRUE(compare(a, 0, a, 0).source);
+}
+
 TEST(Retained, OfOneTaskTheIntervalIsOfItsCandidates) {
   auto then = run_with(1, 1, 10, [&](size_t, size_t, int) { return std::vector{turn_with(true, 2.0)}; });
   auto now = run_with(1, 1, 10, [&](size_t, size_t, int i) { return std::vector{turn_with(i <= 3, 2.0)}; });

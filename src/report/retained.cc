@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "report/arm_samples.h"
@@ -47,8 +50,10 @@ std::vector<Retained> retained(const RunData& then, const RunData& now, const Me
         for (int source = 0; source < 2; ++source) {
           auto& sums = by_task[source][sample.task];
           ++sums.all, sums.right += again.right;
-          const auto& old = source ? turn.estimated : turn.measured;
-          const auto& fresh = source ? again.estimated : again.measured;
+          // Beside other baselines than then, only what is over the first one says the same.
+          const bool same = turn.baselines == again.baselines;
+          const auto& old = source ? turn.estimated : same ? turn.measured : turn.over_first();
+          const auto& fresh = source ? again.estimated : same ? again.measured : again.over_first();
           if (again.right && old && fresh) sums.logs += std::log(fresh->value / old->value), ++sums.pairs;
         }
       }
@@ -92,6 +97,25 @@ std::vector<std::string> retained_notes(const RunData& then, const RunData& now)
     if (found != hashes.end() && found->second != task.hash)
       notes.push_back(task.name + " is another version of the task than then");
   }
+  // By task: what was timed beside its candidates.
+  const auto timed = [](const RunData& run) {
+    std::map<std::string, std::set<std::string>> all;
+    for (const auto& sample : run.samples)
+      for (const auto& turn : sample.turns)
+        all[run.tasks[sample.task].name].insert(turn.baselines.begin(), turn.baselines.end());
+    return all;
+  };
+  const auto before = timed(then), after = timed(now);
+  size_t others = 0;
+  for (const auto& [name, baselines] : after) {
+    const auto old = before.find(name);
+    others += old != before.end() && !old->second.empty() && !baselines.empty() && old->second != baselines;
+  }
+  if (others > 0)
+    notes.push_back(
+        fmt::format("timed beside other baselines than then at {} task{}: there the speed-ups over the first "
+                    "baseline are divided",
+                    others, others == 1 ? "" : "s"));
   return notes;
 }
 

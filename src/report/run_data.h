@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -84,8 +85,10 @@ struct Turn {
   bool assembled = false;    // ptxas took it
   bool right = false;        // found right by all gates that ran
   std::optional<Speedup> measured, estimated;
-  std::string against;  // measured: the strongest baseline, by name; empty where nothing was timed
+  std::string against;              // measured: the strongest baseline, by name; empty where nothing was timed
+  std::set<std::string> baselines;  // all that it was timed beside
   std::optional<Speedup> measured_over_first;  // likewise against the task's first baseline, where that is another one
+  const std::optional<Speedup>& over_first() const { return measured_over_first ? measured_over_first : measured; }
   int registers = 0, spill_bytes = 0, shared_bytes = 0;  // the most of any entry; 0 where it was not assembled
   std::vector<std::string> codes;                        // of all findings, each once, errors first
   std::vector<Claimed> claims;
