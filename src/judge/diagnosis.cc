@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <set>
 
+#include "judge/approximations.h"
 #include "judge/judge_finding.h"
 
 namespace ptxlab::judge {
@@ -48,6 +48,13 @@ const Words& words_of(Pattern pattern) {
       {"constant offset", "CMP0215", "look for a summand that is left out, or added twice"},
       {"precision", "CMP0216", "keep sums in f32, and convert to the narrow type once, at the end"},
       {"wrong reduction", "CMP0217", "look at the sum or maximum over the row: terms are left out, or counted twice"},
+      {"updates lost or made twice", "CMP0219",
+       "look for work that no thread does, or two do: the ends of loops, what a later CTA does again, sums that "
+       "replace others"},
+      {"counts in a wrong bin", "CMP0220",
+       "look at how the place of an update is made of the value: masks, shifts, and types"},
+      {"an input left out", "CMP0221",
+       "look at whether every input of the formula is used, and its value not replaced"},
       {"approximations beyond the budget", "CMP0218",
        "use the exact instruction, or mend its result by a step of Newton's method"},
   }};
@@ -69,33 +76,10 @@ std::optional<Diagnosis> diagnose_order(const DiagnosisInput& input) {
                    "the same case is right under one order of warps and CTAs and wrong under another"};
 }
 
-std::string words_of(const ptx::Instruction& instruction) {
-  std::string text;
-  for (const auto& word : instruction.words)
-    if (word != ".ftz") text += word;
-  return text;
-}
-
-// Approximate instructions by their words, each with its first line.
-std::map<std::string, uint32_t> approximations(const ptx::Module& module) {
-  std::map<std::string, uint32_t> found;
-  for (const auto& function : module.functions)
-    for (const auto& statement : function.body)
-      if (const auto* instruction = statement.instruction();
-          instruction && instruction->form.row &&
-          (instruction->form.row->effects.approximate || instruction->is("ex2")))
-        if (std::find(instruction->words.begin(), instruction->words.end(), ".approx") != instruction->words.end())
-          found.try_emplace(words_of(*instruction), instruction->line);
-  return found;
-}
-
 // Where values are coarse, and the candidate approximates what the kernel as it is does not.
 void blame_approximations(const DiagnosisInput& input, Diagnosis& found) {
   if (!input.candidate || found.pattern != Pattern::precision) return;
-  const auto allowed = approximations(input.baseline.module);
-  std::string list;
-  for (const auto& [words, line] : approximations(*input.candidate))
-    if (!allowed.contains(words)) list += fmt::format("{}{} (line {})", list.empty() ? "" : ", ", words, line);
+  const auto list = new_approximations(*input.candidate, input.baseline.module);
   if (list.empty()) return;
   found.pattern = Pattern::approximation;
   found.evidence += fmt::format("; the kernel as it is has no {}", list);
@@ -111,8 +95,16 @@ std::optional<Diagnosis> diagnose(const DiagnosisInput& input) {
   const bool any = std::any_of(input.cases.begin(), input.cases.end(), [](const auto& one) { return !one.right; });
   if (!any) return std::nullopt;
   auto found = diagnose_places(input.cases);
+  if (found && found->pattern == Pattern::special) {
+    // A scalar may matter for special values alone: an epsilon.
+    auto scalar = diagnose_by_trials(input);
+    if (scalar && scalar->pattern == Pattern::scalar) found = std::move(scalar);
+  }
   if (!found) found = diagnose_by_trials(input);
+  if (!found) found = diagnose_unwritten(input.cases, false);
   if (!found) found = diagnose_values(input.task, input.cases);
+  if (!found) found = diagnose_counts(input.cases);
+  if (!found) found = diagnose_unwritten(input.cases, true);
   if (found) blame_approximations(input, *found);
   return found;
 }

@@ -1,9 +1,9 @@
 // Why a result is wrong: a pattern with a name, read off the wrong values themselves and off what the checkers found, with the
 // evidence for it. Nothing is said where nothing fits: a wrong name costs more than none.
 //
-// Three kinds of evidence, in this order: which elements are wrong (diagnosis_places.cc), what their values have to do with the right
-// ones (diagnosis_values.cc), and trials (diagnosis_trials.cc): the baseline runs on the engine once more with one thing spoilt, and
-// where that gives the candidate's values the candidate spoils the same thing.
+// Three kinds of evidence, in this order: which elements are wrong (diagnosis_places.cc); trials (diagnosis_trials.cc): the baseline
+// runs on the engine once more with one thing spoilt, and where that gives the candidate's values the candidate spoils the same thing;
+// and what the values have to do with the right ones (diagnosis_values.cc).
 #pragma once
 #include <functional>
 #include <memory>
@@ -37,6 +37,9 @@ enum class Pattern : uint8_t {
   offset,         // a constant more than the right values
   precision,      // sums or inputs kept too coarsely
   reduction,      // each row is off by a factor of its own
+  updates,        // of what is counted, some is lost, or counted twice
+  wrong_bin,      // as many as there should be, some of them in another place
+  left_out,       // an input has no effect
   approximation,  // as precision, and it uses approximate instructions that the kernel does not
   kEnd,
 };
@@ -69,5 +72,8 @@ base::Finding finding_of(const Diagnosis& diagnosis);
 std::optional<Diagnosis> diagnose_places(const std::vector<WrongCase>& cases);
 std::optional<Diagnosis> diagnose_values(const task::Task& task, const std::vector<WrongCase>& cases);
 std::optional<Diagnosis> diagnose_by_trials(const DiagnosisInput& input);
+// What nobody writes, in no regular places; or with `zeros` zeros instead of all that belongs there.
+std::optional<Diagnosis> diagnose_unwritten(const std::vector<WrongCase>& cases, bool zeros);
+std::optional<Diagnosis> diagnose_counts(const std::vector<WrongCase>& cases);
 
 }  // namespace ptxlab::judge

@@ -79,6 +79,9 @@ Named named(const Subject& s, const std::string& text, const std::string& plan_t
       continue;
     }
     input.cases.push_back(look_at(s.prepared.task, one, run));
+    input.cases.back().ctas = most_ctas(*resolved);
+    auto theirs = launch::resolve(s.baseline.plan, s.baseline.module, one.data.binding);
+    if (theirs) input.cases.back().baseline_ctas = most_ctas(*theirs);
   }
   const bool race = std::any_of(input.findings.begin(), input.findings.end(), [](const auto& f) {
     return f.code.starts_with("CHK") && f.severity == base::Severity::error;
@@ -181,6 +184,60 @@ const std::vector<Fault>& faults() {
          "%r5, "
          "4;\n\tadd.s64 %rd10, %rd9, %rd5;"}},
        {}},
+      // One length alone is wrong, by one element: which it is shows in the grid.
+      {"elementwise/vector_add_f32",
+       "the grid is rounded down at one length alone",
+       Pattern::grid,
+       {},
+       {{"ceildiv(n, 256)", "n == 257 ? 1 : ceildiv(n, 256)"}}},
+      {"elementwise/vector_add_f32",
+       "the last element of one length alone",
+       Pattern::off_by_one,
+       {{"setp.ge.s32 %p1, %r1, %r2;",
+         "setp.eq.s32 %p1, %r2, 257;\n\tselp.s32 %r5, 1, 0, %p1;\n\tsub.s32 %r5, %r2, %r5;\n\tsetp.ge.s32 %p1, %r1, "
+         "%r5;"}},
+       {}},
+      {"elementwise/vector_add_f32",
+       "b is not added",
+       Pattern::left_out,
+       {{"add.f32 %f3, %f2, %f1;", "mov.f32 %f3, %f2;"}},
+       {}},
+      {"elementwise/vector_add_f32",
+       "a comes from the element before",
+       Pattern::shifted,
+       {{"ld.global.f32 %f2, [%rd6];",
+         "setp.eq.s32 %p1, %r1, 0;\n\t@!%p1 add.s64 %rd6, %rd6, -4;\n\tld.global.f32 %f2, [%rd6];"}},
+       {}},
+      {"histogram/histogram_u8",
+       "sums of 1 are lost",
+       Pattern::updates,
+       {{"setp.eq.s32 %p4, %r10, 0;", "setp.le.u32 %p4, %r10, 1;"}},
+       {}},
+      {"histogram/histogram_u8",
+       "one of four counts twice",
+       Pattern::updates,
+       {{"atom.shared.add.u32 %r28, [%r27], 1;", "atom.shared.add.u32 %r28, [%r27], 2;"}},
+       {}},
+      {"histogram/histogram_u8",
+       "one of four loses its lowest bit",
+       Pattern::wrong_bin,
+       {{"mul.wide.u16 %r29, %rs4, 4;", "and.b16 %rs4, %rs4, 254;\n\tmul.wide.u16 %r29, %rs4, 4;"}},
+       {}},
+      {"histogram/histogram_u8",
+       "no tail of a vector of 4",
+       Pattern::tail,
+       {{"and.b32 %r32, %r11, 3;", "mov.u32 %r32, 0;"}},
+       {}},
+      {"norm/rmsnorm_bf16",
+       "1 more",
+       Pattern::offset,
+       {{"cvt.rn.bf16.f32 %rs4, %f38;", "add.f32 %f38, %f38, 0f3F800000;\n\tcvt.rn.bf16.f32 %rs4, %f38;"}},
+       {}},
+      {"stencil/wave3d_r4_f32",
+       "the grid along y is rounded down",
+       Pattern::grid,
+       {},
+       {{"ceildiv(ny, 8)", "max(1, ny / 8)"}}},
       {"softmax/softmax_f32",
        "0.9 times",
        Pattern::factor,
@@ -243,7 +300,8 @@ TEST(Diagnosis, EachFaultGetsItsOwnName) {
 }
 
 // Which names a class of planted faults may get: a thread that is left out takes what it does with it, which in rope are two elements of
-// a row, and in a sum over 32 lanes' sums the last of these. A place may be harmless, stop the engine, or spoil so much that nothing fits.
+// a row, in a sum over 32 lanes' sums the last of these, and in a histogram the four bytes of a word. Of four stores in a row one
+// that is missing looks like a width. A place may be harmless, stop the engine, or spoil so much that nothing fits.
 struct Class {
   const char* mutant;
   std::vector<Pattern> names;
@@ -252,10 +310,10 @@ const std::vector<Class>& classes() {
   static const std::vector<Class> kClasses{
       {"barrier_removed", {Pattern::barrier}},
       {"f16_accumulation", {Pattern::precision, Pattern::special}},
-      {"last_term_dropped", {Pattern::off_by_one, Pattern::unwritten}},
-      {"guard_too_narrow", {Pattern::off_by_one, Pattern::unwritten, Pattern::tail}},
+      {"last_term_dropped", {Pattern::off_by_one, Pattern::unwritten, Pattern::updates}},
+      {"guard_too_narrow", {Pattern::off_by_one, Pattern::unwritten, Pattern::tail, Pattern::reduction}},
       {"wrong_sign", {Pattern::signedness}},
-      {"store_removed", {Pattern::unwritten}},
+      {"store_removed", {Pattern::unwritten, Pattern::width}},
       {"store_misplaced", {Pattern::shifted}},
   };
   return kClasses;

@@ -16,12 +16,16 @@ namespace {
 
 constexpr size_t kFewest = 8;  // elements that a relation has to hold for before it is called one
 
+double slack_at(const WrongOutput& out, double value, double magnitude) {
+  const auto limits = task::float_limits(out.type);
+  return 8 * limits.unit * std::max(std::fabs(value), limits.smallest_normal) + 1e-6 * magnitude;
+}
+
 // Whether `got` may be a rounding of `value`, which is right for element i of some output like this.
 bool close(const WrongOutput& out, double got, double value, size_t i) {
   if (!std::isfinite(got) || !std::isfinite(value)) return false;
   if (!isa::is_float(out.type)) return got == value;
-  const double unit = task::float_limits(out.type).unit;
-  return std::fabs(got - value) <= 8 * unit * std::fabs(value) + 1e-6 * out.magnitude[i];
+  return std::fabs(got - value) <= slack_at(out, value, out.magnitude[i]);
 }
 
 // How many of the wrong elements fit a relation, and how many it says something of.
@@ -46,7 +50,9 @@ Fit holds_value_of(const WrongOutput& out, const Source& source) {
 }
 
 std::vector<int64_t> distances(const WrongOutput& out) {
-  std::vector<int64_t> all{1, 2, 3, 4, 8, 16, 32, 64, 128, 256};
+  std::vector<int64_t> all;
+  for (int64_t d = 1; d <= 16; ++d) all.push_back(d);
+  for (int64_t d = 32; d <= 1024; d *= 2) all.push_back(d);
   int64_t row = 1;
   for (size_t d = out.shape.size(); d-- > 1;) {
     row *= out.shape[d];
@@ -91,26 +97,28 @@ std::optional<Diagnosis> transposed(const WrongCase& one, const WrongOutput& out
 
 // All values are there, in another order.
 std::optional<Diagnosis> misplaced(const WrongCase& one, const WrongOutput& out) {
-  std::vector<double> got, want;
+  std::vector<double> got;
+  std::vector<std::pair<double, double>> want;  // with its magnitude
+  std::set<double> distinct;
+  double typical = 0, spread = 0;
   for (size_t i = 0; i < out.state.size(); ++i) {
     if (out.state[i] != ElementState::wrong) continue;
     if (!std::isfinite(out.got[i]) || !std::isfinite(out.want[i])) return std::nullopt;
     got.push_back(out.got[i]);
-    want.push_back(out.want[i]);
+    want.emplace_back(out.want[i], out.magnitude[i]);
+    distinct.insert(out.want[i]);
+    typical += std::fabs(out.got[i] - out.want[i]);
+    spread += std::fabs(out.want[i]);
   }
-  if (got.size() < kFewest) return std::nullopt;
+  if (distinct.size() < kFewest) return std::nullopt;
   std::sort(got.begin(), got.end());
   std::sort(want.begin(), want.end());
-  if (std::set<double>(want.begin(), want.end()).size() < kFewest) return std::nullopt;
-  const double unit = isa::is_float(out.type) ? task::float_limits(out.type).unit : 0;
   size_t fits = 0;
-  for (size_t i = 0; i < got.size(); ++i) fits += std::fabs(got[i] - want[i]) <= (8 * unit + 1e-6) * std::fabs(want[i]);
+  for (size_t i = 0; i < got.size(); ++i)
+    fits += isa::is_float(out.type) ? std::fabs(got[i] - want[i].first) <= slack_at(out, want[i].first, want[i].second)
+                                    : got[i] == want[i].first;
   if (fits * 50 < got.size() * 49) return std::nullopt;
   // Errors that are small change the order of values little: then it is not the places that are wrong.
-  double typical = 0, spread = 0;
-  for (size_t i = 0; i < out.state.size(); ++i)
-    if (out.state[i] == ElementState::wrong) typical += std::fabs(out.got[i] - out.want[i]);
-  for (double v : want) spread += std::fabs(v);
   if (typical < 0.05 * spread) return std::nullopt;
   return Diagnosis{Pattern::misplaced, fmt::format("{}: the {} wrong elements of '{}' hold each other's right values",
                                                    one.label(), got.size(), out.name)};
@@ -129,7 +137,7 @@ std::optional<Diagnosis> by_sign_of_input(const task::Task& task, const WrongCas
       const bool below = task::element(bytes, view.type, i) < 0;
       ++all;
       negative += below;
-      explained += out.is_bad(i) && below;
+      explained += out.state[i] == ElementState::wrong && below;
     }
     // By chance so many wrong ones would not all be negative.
     if (explained < kFewest || explained != out.bad() || negative * 4 > all * 3) continue;
@@ -142,35 +150,29 @@ std::optional<Diagnosis> by_sign_of_input(const task::Task& task, const WrongCas
 
 // Off by a power of two that a wrong extension adds, or without the sign.
 std::optional<Diagnosis> by_value_of_sign(const WrongCase& one, const WrongOutput& out) {
-  size_t wraps = 0, flipped = 0, all = 0, right_positive = 0;
+  size_t wraps = 0, flipped = 0, all = 0, right = 0;
   for (size_t i = 0; i < out.state.size(); ++i) {
-    if (out.state[i] == ElementState::right) right_positive += out.want[i] > 0;
+    right += out.state[i] == ElementState::right && out.want[i] != 0;
     if (out.state[i] != ElementState::wrong) continue;
     ++all;
     const double difference = out.got[i] - out.want[i];
     wraps += difference == 256.0 || difference == 65536.0 || difference == 4294967296.0;
-    flipped += out.want[i] < 0 && close(out, out.got[i], -out.want[i], i);
+    flipped += out.want[i] != 0 && close(out, out.got[i], -out.want[i], i);
   }
   if (all < 3) return std::nullopt;
   if (wraps * 20 >= all * 19)
     return Diagnosis{
         Pattern::signedness,
         fmt::format("{}: {} of {} wrong elements are too large by just 2^8, 2^16 or 2^32", one.label(), wraps, all)};
-  if (flipped * 20 >= all * 19 && right_positive >= 3)
-    return Diagnosis{Pattern::signedness,
-                     fmt::format("{}: {} of {} wrong elements have lost their minus; positive ones are right",
-                                 one.label(), flipped, all)};
+  if (flipped * 20 >= all * 19 && right >= 3)
+    return Diagnosis{Pattern::signedness, fmt::format("{}: {} of {} wrong elements have the other sign; {} are right",
+                                                      one.label(), flipped, all, right)};
   return std::nullopt;
 }
 
-// The median of got / want over the wrong elements, where all of them agree with it.
-struct Ratio {
-  double value = 1;
-  size_t elements = 0;
-};
-
-std::optional<double> median_ratio(const WrongOutput& out, size_t begin, size_t end, std::vector<double>& ratios) {
-  ratios.clear();
+// got / want of elements that say something of it.
+std::vector<double> ratios_of(const WrongOutput& out, size_t begin, size_t end) {
+  std::vector<double> ratios;
   for (size_t i = begin; i < end; ++i) {
     if (out.state[i] == ElementState::not_counted || !std::isfinite(out.got[i]) || !std::isfinite(out.want[i]))
       continue;
@@ -179,25 +181,28 @@ std::optional<double> median_ratio(const WrongOutput& out, size_t begin, size_t 
     if (isa::is_float(out.type) && std::fabs(out.want[i]) < 64 * task::float_limits(out.type).smallest_normal) continue;
     ratios.push_back(out.got[i] / out.want[i]);
   }
-  if (ratios.empty()) return std::nullopt;
-  auto middle = ratios.begin() + static_cast<std::ptrdiff_t>(ratios.size() / 2);
-  std::nth_element(ratios.begin(), middle, ratios.end());
+  return ratios;
+}
+
+double median_of(std::vector<double>& values) {
+  auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
 double slack_of(const WrongOutput& out) {
-  return isa::is_float(out.type) ? std::max(1e-5, 8 * task::float_limits(out.type).unit) : 0.01;
+  return isa::is_float(out.type) ? std::max(1e-5, 2 * task::float_limits(out.type).unit) : 0.01;
 }
 
-std::optional<Ratio> common_ratio(const WrongOutput& out, size_t begin, size_t end, size_t fewest) {
-  std::vector<double> ratios;
-  auto median = median_ratio(out, begin, end, ratios);
-  if (!median || ratios.size() < fewest) return std::nullopt;
-  const double slack = slack_of(out);
+// The ratio that nearly all have, unless it is 1, or 0: then nothing is scaled.
+std::optional<double> common_ratio(const WrongOutput& out, std::vector<double> ratios) {
+  if (ratios.size() < kFewest) return std::nullopt;
+  const double median = median_of(ratios), slack = slack_of(out);
   size_t fits = 0;
-  for (double r : ratios) fits += std::fabs(r - *median) <= 2 * slack * std::fabs(*median);
-  if (fits * 20 < ratios.size() * 19 || std::fabs(*median - 1) <= 3 * slack) return std::nullopt;
-  return Ratio{*median, ratios.size()};
+  for (double r : ratios) fits += std::fabs(r - median) <= 2 * slack * std::fabs(median);
+  if (fits * 20 < ratios.size() * 19 || std::fabs(median - 1) <= 3 * slack || std::fabs(median) < 1e-9)
+    return std::nullopt;
+  return median;
 }
 
 // Sizes and scalars that a factor may be made of.
@@ -241,12 +246,13 @@ std::optional<Diagnosis> factor(const std::vector<WrongCase>& cases, size_t outp
   for (const auto& one : cases) {
     if (one.right || output >= one.outputs.size() || !one.prepared->data.what.special.empty()) continue;
     const auto& out = one.outputs[output];
-    if (out.counted < kFewest) continue;
-    auto ratio = common_ratio(out, 0, out.state.size(), kFewest);
+    const auto ratios = ratios_of(out, 0, out.state.size());
+    if (ratios.size() < kFewest) continue;
+    auto ratio = common_ratio(out, ratios);
     if (!ratio) return std::nullopt;
     slack = std::max(slack, slack_of(out));
-    elements += ratio->elements;
-    factors.emplace_back(&one, ratio->value);
+    elements += ratios.size();
+    factors.emplace_back(&one, *ratio);
   }
   if (factors.empty()) return std::nullopt;
   const auto name = name_of_factor(factors, slack);
@@ -261,24 +267,47 @@ std::optional<Diagnosis> factor(const std::vector<WrongCase>& cases, size_t outp
                                                 factors.size(), elements, first)};
 }
 
-std::optional<Diagnosis> offset(const WrongCase& one, const WrongOutput& out) {
+// The same difference everywhere, in every case. It shows best where values are small: large ones are rounded by more.
+struct Offset {
+  double value = 0;
+  size_t fits = 0, all = 0;
+};
+
+std::optional<Offset> offset_of(const WrongOutput& out) {
+  std::vector<std::pair<double, double>> by_size;  // |want|, difference
+  for (size_t i = 0; i < out.state.size(); ++i)
+    if (out.state[i] != ElementState::not_counted && std::isfinite(out.got[i] - out.want[i]))
+      by_size.emplace_back(std::fabs(out.want[i]), out.got[i] - out.want[i]);
+  if (by_size.size() < kFewest) return std::nullopt;
+  std::sort(by_size.begin(), by_size.end());
   std::vector<double> differences;
-  double magnitude = 0;
-  for (size_t i = 0; i < out.state.size(); ++i) {
-    if (out.state[i] == ElementState::not_counted || !std::isfinite(out.got[i] - out.want[i])) continue;
-    differences.push_back(out.got[i] - out.want[i]);
-    magnitude = std::max(magnitude, std::fabs(out.want[i]));
+  for (size_t i = 0; i < by_size.size() / 2; ++i) differences.push_back(by_size[i].second);
+  Offset offset{median_of(differences), 0, by_size.size()};
+  size_t seen = 0;  // elements in which it is more than rounding
+  const double unit = isa::is_float(out.type) ? task::float_limits(out.type).unit : 0;
+  for (const auto& [size, difference] : by_size) {
+    const double slack = 2 * unit * (size + std::fabs(offset.value)) + 1e-5 * std::fabs(offset.value) + 1e-6 * size;
+    offset.fits += std::fabs(difference - offset.value) <= 2 * slack;
+    seen += std::fabs(offset.value) > 8 * slack;
   }
-  if (differences.size() < kFewest) return std::nullopt;
-  auto middle = differences.begin() + static_cast<std::ptrdiff_t>(differences.size() / 2);
-  std::nth_element(differences.begin(), middle, differences.end());
-  const double median = *middle, slack = slack_of(out) * magnitude;
-  if (std::fabs(median) <= 8 * slack) return std::nullopt;
-  const auto fits = static_cast<size_t>(std::count_if(differences.begin(), differences.end(),
-                                                      [&](double d) { return std::fabs(d - median) <= 2 * slack; }));
-  if (fits * 20 < differences.size() * 19) return std::nullopt;
-  return Diagnosis{Pattern::offset, fmt::format("{}: {} of {} values are {:.4g} more than the right ones", one.label(),
-                                                fits, differences.size(), median)};
+  if (offset.value == 0 || offset.fits * 20 < offset.all * 19 || seen * 4 < offset.all) return std::nullopt;
+  return offset;
+}
+
+std::optional<Diagnosis> offset(const std::vector<WrongCase>& cases, size_t output) {
+  size_t elements = 0, seen = 0;
+  double value = 0;
+  for (const auto& one : cases) {
+    if (one.right || output >= one.outputs.size() || !one.prepared->data.what.special.empty()) continue;
+    if (one.outputs[output].counted < kFewest) continue;
+    const auto found = offset_of(one.outputs[output]);
+    if (!found || (seen > 0 && std::fabs(found->value - value) > 0.02 * std::fabs(value))) return std::nullopt;
+    if (seen++ == 0) value = found->value;
+    elements += found->all;
+  }
+  if (seen == 0) return std::nullopt;
+  return Diagnosis{Pattern::offset,
+                   fmt::format("in {} cases all {} values are {:.4g} more than the right ones", seen, elements, value)};
 }
 
 // A factor for each row: what the row was divided by, or summed to, is wrong.
@@ -292,10 +321,10 @@ std::optional<Diagnosis> factor_by_row(const WrongCase& one, const WrongOutput& 
     bool bad = false;
     for (size_t i = begin; i < begin + columns; ++i) bad = bad || out.is_bad(i);
     if (!bad) continue;
-    auto ratio = common_ratio(out, begin, begin + columns, kFewest);
+    auto ratio = common_ratio(out, ratios_of(out, begin, begin + columns));
     if (!ratio) return std::nullopt;
-    lowest = std::min(lowest, ratio->value);
-    highest = std::max(highest, ratio->value);
+    lowest = std::min(lowest, *ratio);
+    highest = std::max(highest, *ratio);
     ++rows;
   }
   if (rows == 0) return std::nullopt;
@@ -305,23 +334,29 @@ std::optional<Diagnosis> factor_by_row(const WrongCase& one, const WrongOutput& 
 
 // Errors that are small against what is summed, in both directions, everywhere: of a format coarser than it has to be.
 std::optional<Diagnosis> rounded(const std::vector<WrongCase>& cases, size_t output) {
-  double worst = 0, least = 1e300;
-  size_t wrong_cases = 0;
+  constexpr double kMost = 0.08;  // in one case: a single element may have bad luck, a format has no worse
+  double squares = 0, least = 1e300, most = 0;
+  size_t wrong_cases = 0, elements = 0;
   for (const auto& one : cases) {
     if (one.right || output >= one.outputs.size() || !one.prepared->data.what.special.empty()) continue;
     const auto& out = one.outputs[output];
     if (out.bad() == 0 && !out.by_budget) continue;
-    if (out.unwritten + out.half_written > 0 || !isa::is_float(out.type)) return std::nullopt;
+    // In place some values are as they were by chance.
+    if ((out.unwritten + out.half_written) * 20 > out.bad() || !isa::is_float(out.type)) return std::nullopt;
     for (size_t i = 0; i < out.state.size(); ++i)
       if (out.state[i] == ElementState::wrong && !(std::fabs(out.got[i] - out.want[i]) <= 0.25 * out.magnitude[i]))
         return std::nullopt;
-    worst = std::max(worst, out.rms);
+    squares += out.rms * out.rms * static_cast<double>(out.counted);
+    elements += out.counted;
     least = std::min(least, out.rms);
+    most = std::max(most, out.rms);
     ++wrong_cases;
   }
+  if (wrong_cases == 0 || most > kMost) return std::nullopt;
+  const double rms = std::sqrt(squares / static_cast<double>(elements));
   // Beyond 2^-5 of the magnitude no format that anyone uses is to blame.
-  if (wrong_cases == 0 || worst > 0.03) return std::nullopt;
-  const double bits = -std::log2(worst);
+  if (rms > 0.03) return std::nullopt;
+  const double bits = -std::log2(rms);
   const char* like = bits > 15    ? "a format between f32 and f16"
                      : bits > 9.5 ? "f16 or tf32"
                      : bits > 6.5 ? "bf16"
@@ -329,7 +364,29 @@ std::optional<Diagnosis> rounded(const std::vector<WrongCase>& cases, size_t out
   return Diagnosis{Pattern::precision,
                    fmt::format("in {} cases the errors are small everywhere, {:.2g} to {:.2g} of the magnitude (RMS), "
                                "as of sums or inputs kept in {}",
-                               wrong_cases, least, worst, like)};
+                               wrong_cases, least, most, like)};
+}
+
+// Numbers that are none where finite ones belong, in every wrong case: something overflows on the way.
+std::optional<Diagnosis> overflows(const std::vector<WrongCase>& cases, size_t output) {
+  size_t wrong_cases = 0, infinite = 0;
+  for (const auto& one : cases) {
+    const auto& special = one.prepared->data.what.special;
+    if (one.right || output >= one.outputs.size() || (!special.empty() && special != "large")) continue;
+    const auto& out = one.outputs[output];
+    if (out.bad() == 0) continue;
+    size_t here = 0;
+    for (size_t i = 0; i < out.state.size(); ++i)
+      here += out.state[i] == ElementState::wrong && !std::isfinite(out.got[i]) && std::isfinite(out.want[i]);
+    if (here == 0) return std::nullopt;
+    infinite += here;
+    ++wrong_cases;
+  }
+  if (wrong_cases < 2) return std::nullopt;
+  return Diagnosis{Pattern::special,
+                   fmt::format("in each of {} cases values are NaN or infinite where finite ones belong, "
+                               "{} of them: something overflows on the way",
+                               wrong_cases, infinite)};
 }
 
 // The case whose relations are easiest to see: ordinary values, many wrong elements, not endless.
@@ -370,10 +427,11 @@ std::optional<Diagnosis> diagnose_values(const task::Task& task, const std::vect
     if (auto found = in_all(some, output, transposed)) return found;
     if (auto found = in_all(some, output, shifted)) return found;
     if (auto found = factor(cases, output)) return found;
-    if (auto found = in_all(some, output, offset)) return found;
+    if (auto found = offset(cases, output)) return found;
     if (auto found = rounded(cases, output)) return found;
     if (auto found = in_all(some, output, misplaced)) return found;
     if (auto found = in_all(some, output, factor_by_row)) return found;
+    if (auto found = overflows(cases, output)) return found;
   }
   return std::nullopt;
 }

@@ -312,6 +312,10 @@ class Gate {
       const Ran& ran = ran_[i];
       if (!ran.done || ran.runs.empty() || !ran.runs.front().completed) continue;
       known.cases.push_back(look_at(input_.prepared.task, input_.prepared.cases[i], ran.runs.front()));
+      known.cases.back().ctas = most_ctas(input_.plans[i]);
+      const auto& binding = input_.prepared.cases[i].data.binding;
+      if (auto plan = launch::resolve(input_.baseline.plan, input_.baseline.module, binding))
+        known.cases.back().baseline_ctas = most_ctas(*plan);
       known.differs_by_schedule =
           known.differs_by_schedule || (ran.runs.size() > 1 && known.cases.back().right && !ran.verdict.right &&
                                         ran.verdict.summary.starts_with(kOneOrder));

@@ -23,7 +23,6 @@
 #include "judge/slowness.h"
 #include "judge/time_gate.h"
 #include "judge/unchecked.h"
-#include "judge/weak_baseline.h"
 #include "ptx/codes.h"
 #include "ptx/mend.h"
 
@@ -114,7 +113,8 @@ class Judgement {
     return false;
   }
 
-  bool check_policy_and_plan(const Baseline& baseline, const std::vector<KnownText>& known) {
+  bool check_policy_and_plan(const Baseline& baseline, const std::vector<KnownText>& known,
+                             const base::Findings& notes) {
     baseline_ = &baseline;
     auto plan = candidate_.plan ? launch::read_plan(*candidate_.plan, options_.plan_file)
                                 : base::Result<launch::Plan>(baseline.plan);
@@ -125,7 +125,7 @@ class Judgement {
     }
     plan_ = std::move(*plan);
     append(gate(GateName::check).findings, likeness(module_, baseline.module, known));
-    append(gate(GateName::check).findings, idle_baseline(task_, baseline, target_));
+    append(gate(GateName::check).findings, notes);
     return obeys(check_policy(module_, task_, target_,
                               std::max(initialised_bytes(baseline.module), constant_bytes(baseline.module))));
   }
@@ -365,7 +365,7 @@ void judge_in_order(Judge::State& state, const task::Task& task, const JudgeOpti
   const Baseline* baseline = &*read;
   {
     GateClock clock(judgement.gate(GateName::check));
-    if (!judgement.check_policy_and_plan(*baseline, state.known())) return;
+    if (!judgement.check_policy_and_plan(*baseline, state.known(), state.notes_on(task, *baseline))) return;
   }
   // Baseline and cases belong to the task: their time is no gate's.
   const auto& cases = state.cases(task, *baseline, options);

@@ -18,6 +18,7 @@
 #include "judge/gpu_pool.h"
 #include "judge/judge.h"
 #include "judge/timed_inputs.h"
+#include "judge/weak_baseline.h"
 
 namespace ptxlab::judge {
 
@@ -57,6 +58,11 @@ inline std::string key_of(const task::Task& task, const isa::Target& target) {
                      target.name());
 }
 
+// What every verdict has to say of a task's baseline.
+struct Notes {
+  base::Findings findings;
+};
+
 struct Judge::State {  // what is kept of tasks
   explicit State(Parts given) : parts(std::move(given)), gpus(parts.gpus) {}
 
@@ -65,6 +71,7 @@ struct Judge::State {  // what is kept of tasks
   Kept<Baseline> baselines;
   Kept<PreparedTask> prepared;
   Kept<TimedEstimate> estimates;  // of the baselines
+  Kept<Notes> notes;              // on the baselines
   Kept<Rivals> all_rivals;
   Kept<std::shared_ptr<task::Oracle>> oracles;
   TimedInputs inputs;
@@ -80,6 +87,12 @@ struct Judge::State {  // what is kept of tasks
 
   const base::Result<Baseline>& baseline(const task::Task& task, const isa::Target& target) {
     return baselines.at(key_of(task, target)).get([&] { return read_baseline(task, target, parts.assemblers); });
+  }
+  const base::Findings& notes_on(const task::Task& task, const Baseline& baseline) {
+    return notes.at(key_of(task, baseline.target))
+        .get([&]() -> base::Result<Notes> { return Notes{idle_baseline(task, baseline, baseline.target)}; })
+        .value()
+        .findings;
   }
   const base::Result<PreparedTask>& cases(const task::Task& task, const Baseline& baseline,
                                           const JudgeOptions& options) {

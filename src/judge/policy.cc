@@ -8,6 +8,7 @@
 #include <string>
 
 #include "isa/special_register.h"
+#include "judge/approximations.h"
 #include "judge/judge_finding.h"
 
 namespace ptxlab::judge {
@@ -43,7 +44,7 @@ class Rules {
       add("POL0003", statement, "orders itself among the stream's kernels", "griddepcontrol",
           "launch order belongs to the plan");
     }
-    if (!allows("approx") && approximate(instruction)) {
+    if (!allows("approx") && is_approximate(instruction)) {
       add("POL0004", statement, "is an approximate instruction", "approx", "use the rounded form (.rn)");
     }
     if (keeps_lines(instruction)) kept_lines(statement, "keeps lines in L2 beyond the launch (evict_last)");
@@ -90,12 +91,6 @@ class Rules {
   static bool reads_time(const Instruction& instruction) {
     if (instruction.form.row && instruction.form.row->effects.timing) return true;
     return std::any_of(instruction.operands.begin(), instruction.operands.end(), timing);
-  }
-  // By the table, and by the words where the table lacks the form.
-  static bool approximate(const Instruction& instruction) {
-    if (instruction.form.row && instruction.form.row->effects.approximate) return true;
-    return std::any_of(instruction.words.begin(), instruction.words.end(),
-                       [](const std::string& w) { return w == ".approx"; });
   }
 
   static bool keeps_lines(const Instruction& instruction) {

@@ -11,7 +11,8 @@ namespace ptxlab::judge {
 
 // JDG0081 machine code beyond the instruction cache, JDG0082 fewer warps resident, JDG0083 spills, JDG0084 more sectors, JDG0085
 // more bank conflicts, JDG0086 narrower accesses, JDG0087 more instructions, JDG0088 work that more threads repeat, JDG0089 loads
-// in a branch, JDG0090 more launches, JDG0091 where the time goes now. None where the candidate is faster, or where there is nothing to compare.
+// in a branch, JDG0090 more launches, JDG0091 where the time goes now, JDG0092 approximations that
+// buy nothing. None where the candidate is faster, or where there is nothing to compare.
 base::Findings explain_slowness(const record::Verdict& verdict, const ptx::Module& module, const Baseline& baseline);
 
 }  // namespace ptxlab::judge

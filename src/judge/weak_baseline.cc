@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <string>
 
 #include "estimate/hardware.h"
 #include "judge/judge_finding.h"
+#include "judge/wrong_output.h"
 #include "launch/plan.h"
 #include "record/timing_text.h"
 #include "task/case.h"
@@ -35,10 +35,9 @@ base::Findings idle_baseline(const task::Task& task, const Baseline& baseline, c
     if (!bound) continue;
     auto plan = launch::resolve(baseline.plan, baseline.module, bound->binding);
     if (!plan) continue;
-    uint64_t bytes = 0, most = 0;
+    uint64_t bytes = 0;
     for (const auto& buffer : plan->buffers) bytes += buffer.bytes;
-    for (const auto& launch : plan->launches)
-      most = std::max(most, uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
+    const uint64_t most = most_ctas(*plan);
     if (bytes < kMuch || most == 0 || static_cast<double>(most) * kIdle >= sms) continue;
     std::string size;
     for (const auto& [name, value] : timed.sizes) size += fmt::format("{}{}={}", size.empty() ? "" : " ", name, value);

@@ -69,6 +69,7 @@ WrongOutput look_at(const task::Task& task, const PreparedCase& prepared, const 
   out.state.assign(n, ElementState::not_counted);
   for (size_t i = 0; i < n; ++i) out.got[i] = task::element(bytes, view.type, i);
   const bool floating = isa::is_float(view.type);
+  out.accumulates = !floating && view.argument->zeroed;
   for (size_t k = 0; k < answer.expected.size(); ++k) {
     const size_t i = answer.indices.empty() ? k : answer.indices[k];
     const auto& e = answer.expected[k];
@@ -89,6 +90,13 @@ WrongOutput look_at(const task::Task& task, const PreparedCase& prepared, const 
 }
 
 }  // namespace
+
+uint64_t most_ctas(const launch::ResolvedPlan& plan) {
+  uint64_t most = 0;
+  for (const auto& launch : plan.launches)
+    most = std::max(most, uint64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2]);
+  return most;
+}
 
 WrongCase look_at(const task::Task& task, const PreparedCase& prepared, const CaseRun& run) {
   WrongCase made;

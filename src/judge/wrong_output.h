@@ -20,8 +20,9 @@ struct WrongOutput {
   std::vector<double> got, want, magnitude;  // by element; magnitude: what its rounding errors are relative to
   std::vector<ElementState> state;
   size_t counted = 0, wrong = 0, unwritten = 0, half_written = 0;
-  bool by_budget = false;  // every element is within its bound, their errors together are not
-  double rms = 0;          // of error / magnitude, of the finite elements
+  bool accumulates = false;  // integers that launches add to: they begin at zero, and what is missing is not unwritten
+  bool by_budget = false;    // every element is within its bound, their errors together are not
+  double rms = 0;            // of error / magnitude, of the finite elements
   size_t bad() const { return wrong + unwritten + half_written; }
   bool is_bad(size_t i) const { return state[i] > ElementState::right; }
 };
@@ -31,8 +32,12 @@ struct WrongCase {
   const PreparedCase* prepared = nullptr;
   std::vector<WrongOutput> outputs;
   bool right = true;
+  uint64_t ctas = 0, baseline_ctas = 0;  // of the largest launch, the candidate's and the baseline's; 0: not known
   std::string label() const { return prepared->data.what.label(); }
 };
+
+// CTAs of a plan's largest launch.
+uint64_t most_ctas(const launch::ResolvedPlan& plan);
 
 WrongCase look_at(const task::Task& task, const PreparedCase& prepared, const CaseRun& run);
 
