@@ -274,6 +274,12 @@ const std::vector<Fault>& faults() {
         {"setp.ge.u32 %p5, %r5, %r10;", "and.b32 %r19, %r10, -4;\n\tsetp.ge.u32 %p5, %r5, %r19;"},
         {"setp.ge.u32 %p6, %r6, %r10;", "and.b32 %r19, %r10, -4;\n\tsetp.ge.u32 %p6, %r6, %r19;"}},
        {}},
+      {"quant/dequant_int8_f16",
+       "the sign of the scale is lost, that of zeros too",
+       Pattern::signedness,
+       {{"cvt.f32.f16 %f2, %rs1;", "cvt.f32.f16 %f2, %rs1;\n\tabs.f32 %f2, %f2;"},
+        {"cvt.f32.f16 %f11, %rs10;", "cvt.f32.f16 %f11, %rs10;\n\tabs.f32 %f11, %f11;"}},
+       {}},
       {"attention/rope_bf16",
        "only every second CTA",
        Pattern::grid,
@@ -359,6 +365,12 @@ TEST(Diagnosis, PlantedFaultsAreNamedForWhatTheyAre) {
     for (const auto& [name, count] : row) fmt::print("  {} {}", name, count);
     fmt::print("\n");
   }
+}
+
+TEST(Diagnosis, NaNEverywhereIsNoOverflow) {
+  const auto& s = subject("elementwise/vector_add_f32");
+  const auto text = edited(s.ptx, {{"add.f32 %f3, %f2, %f1;", "mov.f32 %f3, 0f7FFFFFFF;"}});
+  EXPECT_EQ(named(s, text, s.baseline.plan_text, false).name, "-");
 }
 
 TEST(Diagnosis, WhatIsRightHasNoName) {

@@ -154,6 +154,7 @@ std::optional<Diagnosis> by_value_of_sign(const WrongCase& one, const WrongOutpu
   for (size_t i = 0; i < out.state.size(); ++i) {
     right += out.state[i] == ElementState::right && out.want[i] != 0;
     if (out.state[i] != ElementState::wrong) continue;
+    if (out.want[i] == 0 && out.got[i] == 0) continue;  // zeros of another sign say nothing of the rest
     ++all;
     const double difference = out.got[i] - out.want[i];
     wraps += difference == 256.0 || difference == 65536.0 || difference == 4294967296.0;
@@ -367,7 +368,7 @@ std::optional<Diagnosis> rounded(const std::vector<WrongCase>& cases, size_t out
                                wrong_cases, least, most, like)};
 }
 
-// Numbers that are none where finite ones belong, in every wrong case: something overflows on the way.
+// Numbers that are none where finite ones belong, in every wrong case, and most cases are right: something overflows on the way.
 std::optional<Diagnosis> overflows(const std::vector<WrongCase>& cases, size_t output) {
   size_t wrong_cases = 0, infinite = 0;
   for (const auto& one : cases) {
@@ -382,7 +383,9 @@ std::optional<Diagnosis> overflows(const std::vector<WrongCase>& cases, size_t o
     infinite += here;
     ++wrong_cases;
   }
-  if (wrong_cases < 2) return std::nullopt;
+  const auto right =
+      static_cast<size_t>(std::count_if(cases.begin(), cases.end(), [](const auto& c) { return c.right; }));
+  if (wrong_cases < 2 || wrong_cases > right) return std::nullopt;
   return Diagnosis{Pattern::special,
                    fmt::format("in each of {} cases values are NaN or infinite where finite ones belong, "
                                "{} of them: something overflows on the way",
