@@ -15,6 +15,8 @@
 #include <cstdlib>
 #include <system_error>
 
+#include "base/writable.h"
+
 namespace ptxlab::base {
 namespace {
 
@@ -123,6 +125,17 @@ Result<std::string> read_file(const fs::path& path, size_t limit) {
     content.append(chunk, static_cast<size_t>(n));
     if (content.size() > limit) return too_large();
   }
+}
+
+Findings cannot_hold(const fs::path& path) {
+  std::error_code none;
+  const auto folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  const auto is = fs::status(path, none);
+  if (fs::is_directory(is)) return cannot_write(path, EISDIR);
+  const bool through = fs::exists(is) && !fs::is_regular_file(is);  // a device: it is written to, not replaced
+  if (!fs::is_directory(folder, none)) return cannot_write(path, fs::exists(folder, none) ? ENOTDIR : ENOENT);
+  if (faccessat(AT_FDCWD, (through ? path : folder).c_str(), W_OK, AT_EACCESS) != 0) return cannot_write(path, errno);
+  return {};
 }
 
 Findings write_file(const fs::path& named, std::string_view content) {

@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/thread_pool.h"
+#include "base/writable.h"
 
 namespace ptxlab::base {
 namespace {
@@ -65,6 +66,12 @@ TEST(File, WriteKeepsModeAndFollowsLinks) {
 TEST(File, WriteThatCannotBeSaysSo) {
   TemporaryFolder folder("ptxlab-test");
   EXPECT_EQ(write_file(folder.path() / "none" / "a", "x").at(0).code, "FILE0003");
+  // What write_file will say is known beforehand, and nothing is written to find out.
+  for (const auto& path : {folder.path() / "none" / "a", folder.path()})
+    EXPECT_EQ(cannot_hold(path).at(0).message, write_file(path, "x").at(0).message) << path;
+  for (const auto& path : {folder.path() / "new", fs::path("/dev/full"), fs::path("relative")})
+    EXPECT_TRUE(cannot_hold(path).empty()) << path;
+  EXPECT_FALSE(fs::exists(folder.path() / "new"));
   EXPECT_EQ(write_file(folder.path(), "x").at(0).code, "FILE0003");
   EXPECT_EQ(write_file("", "x").at(0).code, "FILE0003");
   fs::create_symlink("loop", folder.path() / "loop");

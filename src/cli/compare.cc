@@ -12,6 +12,7 @@
 #include "cli/archive_option.h"
 #include "cli/commands.h"
 #include "cli/output.h"
+#include "cli/report_page.h"
 #include "report/compare_text.h"
 #include "report/metrics.h"
 #include "report/page.h"
@@ -77,6 +78,7 @@ int compare(Words words) {
   options.value("--html", "FILE", html, "write it as one HTML page (docs/report.md)");
   options.flag("--json", json, "Print one JSON object (ptxlab.compare/1, in a list)");
   if (auto code = options.parse(words)) return *code;
+  if (auto code = refuse_page(html)) return *code;
   if (arms.size() > 2) return refuse("CLI0113", "more than two arms", "--arm is given once or twice");
   auto archive = open_existing_archive(file);
   if (!archive) return refuse_archive(archive.findings());

@@ -208,6 +208,7 @@ int judge_all(judge::Judge& judge, const task::Task& task, std::vector<Entrant>&
 int judge(Words words) {
   Request request;
   if (auto code = parse(request, words)) return *code;
+  if (auto code = refuse_page(request.html)) return *code;
   judge::JudgeOptions options;
   options.seed = request.seed;
   options.constraints = request.limits.constraints();

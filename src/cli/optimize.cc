@@ -335,6 +335,7 @@ int optimize(Words words) {
   Call call;
   auto& wanted = call.wanted;
   if (auto code = parse(words, wanted)) return *code;
+  if (auto code = refuse_page(wanted.html)) return *code;
   if (auto code = prepare(call)) return *code;
   base::note_interrupts();
   auto evaluator = judge::make_evaluator(*call.judge, call.task, call.judging);

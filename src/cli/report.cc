@@ -79,6 +79,7 @@ int report(Words words) {
                 "what 'ptxlab doctor --gpu --json' printed: ceilings that were measured, for the roofline");
   options.flag("--json", wanted.json, "Print one JSON object (ptxlab.bench/1; of an attempt ptxlab.attempt/1)");
   if (auto code = options.parse(words)) return *code;
+  if (auto code = refuse_page(wanted.html)) return *code;
   if (!wanted.attempt.empty() && !wanted.run.empty())
     return refuse("CLI0102", "a run and an attempt", "--attempt N alone: its number names it in the whole archive");
   if (!wanted.ceilings.empty() && wanted.html.empty())

@@ -6,6 +6,8 @@
 #include <functional>
 
 #include "base/file.h"
+#include "base/writable.h"
+#include "cli/output.h"
 #include "cli/page_facts.h"
 #include "report/attempt_run.h"
 #include "report/metrics.h"
@@ -39,6 +41,12 @@ base::Result<WrittenPage> write(report::RunData run,
 }
 
 }  // namespace
+
+std::optional<int> refuse_page(const std::string& file) {
+  if (file.empty()) return std::nullopt;
+  auto findings = base::cannot_hold(file);
+  return findings.empty() ? std::nullopt : std::optional(refuse(findings, kExitWrongUse));
+}
 
 std::string WrittenPage::text(const std::string& file) const {
   return fmt::format("wrote {}: {} attempt{}, {}", file, attempts, attempts == 1 ? "" : "s",

@@ -1,5 +1,6 @@
 // Writing the page of a run, as report, judge and optimize do.
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,9 @@
 #include "report/run_data.h"
 
 namespace ptxlab::cli {
+
+// --html FILE where there is no place for it: said before the work, with the exit code.
+std::optional<int> refuse_page(const std::string& file);
 
 struct WrittenPage {
   size_t attempts = 0, bytes = 0;
