@@ -293,8 +293,9 @@ std::vector<std::string> notes_of(const RunData& run, const RunMetrics& metrics)
   if (run.whole && missing > 0)
     notes.push_back(fmt::format("{} samples met trouble of the machine and count nowhere", missing));
   if (run.interrupted > 0)
-    notes.push_back(fmt::format("{} questions were on their way when the run was stopped: what they cost is not known",
-                                run.interrupted));
+    notes.push_back(
+        fmt::format("{} question{} no answer: if the run was stopped meanwhile, what such cost is not known",
+                    run.interrupted, run.interrupted == 1 ? " has" : "s have"));
   if (run.tasks.size() == 1) {
     notes.emplace_back("one task: its intervals are over its samples and say nothing of other tasks");
   } else if (run.tasks.size() < 10) {

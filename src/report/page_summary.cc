@@ -21,10 +21,12 @@ int64_t milliseconds(system_clock::time_point at) {
 // JSON has no infinity, and the page says so where it finds none.
 json finite(double value) { return std::isfinite(value) ? json(value) : json(); }
 
+// Of no task there is no figure, whatever an interval over nothing is called.
 json figure_json(const Figure& figure) {
-  return {{"value", figure.tasks ? finite(figure.interval.center) : json()},
-          {"low", finite(figure.interval.low)},
-          {"high", finite(figure.interval.high)},
+  const bool known = figure.tasks > 0;
+  return {{"value", known ? finite(figure.interval.center) : json()},
+          {"low", known ? finite(figure.interval.low) : json()},
+          {"high", known ? finite(figure.interval.high) : json()},
           {"tasks", figure.tasks},
           {"samples", figure.samples}};
 }

@@ -122,6 +122,17 @@ TEST_F(PageTest, WithoutScriptsTheTablesOfATerminalStandThere) {
   EXPECT_NE(page.find("<title>&#123;&#123;details}}\\u&#123;202e}"), std::string::npos);
 }
 
+TEST_F(PageTest, OfNoSampleThereIsNoFigure) {
+  MadeRun made(60, tasks());
+  for (auto& sample : made.run.samples)
+    if (sample.arm == 1) sample.turns.clear(), sample.unanswered = "not asked yet";
+  const json summary = block_of(page_of(made), "summary");
+  EXPECT_TRUE(summary["metrics"]["arms"][0]["right"][0]["value"].is_number());
+  const json& none = summary["metrics"]["arms"][1]["right"][0];
+  EXPECT_EQ(none["tasks"], 0);
+  for (const char* key : {"value", "low", "high"}) EXPECT_TRUE(none[key].is_null()) << key;
+}
+
 TEST_F(PageTest, AnAttemptThatCannotBeReadIsAFinding) {
   const MadeRun made(20, tasks());
   const RunMetrics metrics = compute(made.run, {.draws = 50});
