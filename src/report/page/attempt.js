@@ -238,8 +238,10 @@ async function attemptView(run, key) {
   const [task, arm] = [run.tasks[run.rows.task[row]], run.rows.arm[row]];
   const keep = {code: null, nextMode: null, toLine: null};
   const verdict = detail.verdict;
-  const head = h("div", {class: "head"},
-    h("h1", {tabindex: -1}, run.text("name", row) || (verdict ? "Attempt " + run.key(row) : "No candidate")),
+  // A model's candidates are called by sample and turn, which stand below anyway.
+  const name = run.text("name", row);
+  const heading = name && !/^[\d.]+$/.test(name) ? name : verdict ? "Attempt " + run.key(row) : "No candidate";
+  const head = h("div", {class: "head"}, h("h1", {tabindex: -1}, heading),
     h("p", {class: "lead"}, outcomeBadge(run.outcome(row)), " ", run.text("reason", row)),
     run.text("idea", row) ? h("p", {class: "lead"}, "Idea: " + run.text("idea", row)) : null,
     h("ul", {class: "facts"}, h("li", {}, h("a", {href: "#/task/" + encodeURIComponent(task.name)}, task.name)),

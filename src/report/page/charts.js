@@ -15,7 +15,8 @@ function shareBar(figure, arm) {
 // The same for a speed-up on a common logarithmic scale; 1 is marked.
 function speedBar(figure, source, range, arm) {
   const scale = logarithmic(range[0], range[1], 5, 107);
-  const at = (value) => Math.max(5, Math.min(107, scale(Math.max(value, range[0]))));
+  // An end that is infinite is null.
+  const at = (value) => (value === null ? 107 : Math.max(5, Math.min(107, scale(Math.max(value, range[0])))));
   return s("svg", {class: "cellbar " + armClass(arm), viewBox: "0 0 112 12", "aria-hidden": "true"},
     s("path", {class: "track", d: "M5 6H107"}), s("path", {class: "unit", d: `M${scale(1)} 0V12`}),
     s("path", {class: "whisker " + source, d: `M${at(figure.low)} 6H${at(figure.high)}`}),

@@ -35,9 +35,9 @@ function differencesCard(one, said) {
   const forests = [
     shares.length ? forest("Differences of shares", shares.map((row) => ({...row, value: row.difference})), false)
                   : null,
-    ratios.length
-      ? forest("Ratios of speed-ups, " + one.speeds, ratios.map((row) => ({...row, value: row.ratio})), true)
-      : null
+    ratios.length ? forest("Ratios of speed-ups, " + one.speeds, ratios.map((row) => ({...row, value: row.ratio})),
+                      true, one.speeds)
+                  : null
   ];
   return card("What differs", note, "long", forests,
     plainTable("What differs", DIFFERENCE_HEADS, one.differences.map((row) => differenceRow(row)),
@@ -95,7 +95,7 @@ function differenceRow(row) {
 }
 
 // Dots with whiskers around the line of no difference.
-function forest(label, rows, ratio) {
+function forest(label, rows, ratio, source = "measured") {
   const bounds = rows.flatMap((row) => [row.interval[0], row.value, row.interval[1]])
                    .filter((value) => Number.isFinite(value) && (!ratio || value > 0));
   return figure(label, (width) => {
@@ -104,8 +104,8 @@ function forest(label, rows, ratio) {
     const far = ratio ? Math.max(1.1, ...bounds.map((value) => Math.max(value, 1 / value))) * 1.05
                       : Math.min(1, Math.max(0.05, ...bounds.map(Math.abs)) * 1.08);
     const x = ratio ? logarithmic(1 / far, far, left, right) : linear(-far, far, left, right);
-    const clamp = (value) =>
-      Math.max(left, Math.min(right, Number.isFinite(value) && (!ratio || value > 0) ? x(value) : right));
+    const clamp = (value, none) =>
+      Math.max(left, Math.min(right, Number.isFinite(value) && (!ratio || value > 0) ? x(value) : none));
     return [
       bottom + 40, xAxis(x, bottom, {
         ticks: 7,
@@ -122,8 +122,8 @@ function forest(label, rows, ratio) {
             `${row.what}: ${differenceRow(row)[3]} (${differenceRow(row)[4]}), ${
               row.resolved ? "resolved" : "not resolved"}`),
           s("text", {x: left - 12, y: y + 4, "text-anchor": "end"}, row.what),
-          s("path", {class: "whisker", d: `M${clamp(row.interval[0])} ${y}H${clamp(row.interval[1])}`}),
-          marker(row.resolved ? 0 : 3, clamp(row.value), y, row.resolved ? 5 : 4, "measured"));
+          s("path", {class: "whisker", d: `M${clamp(row.interval[0], left)} ${y}H${clamp(row.interval[1], right)}`}),
+          marker(row.resolved ? 0 : 3, clamp(row.value, right), y, row.resolved ? 5 : 4, source));
       })
     ];
   });

@@ -5,7 +5,7 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 // C0 and C1 controls but tab and newline, zero-width and bidirectional controls, line separators, tags, variation selectors and
-// private use: what a reader cannot see, or what makes him see something else.
+// halves of pairs: what a reader cannot see, or what makes him see something else.
 const HIDDEN =
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]|\udb40[\udc00-\udfff]/g;
 const HIDDEN_NAMES = {
