@@ -1,7 +1,7 @@
 #include "record/record.h"
 
-#include <algorithm>
 #include <cassert>
+#include <set>
 
 namespace ptxlab::record {
 
@@ -97,9 +97,11 @@ bool is_right(OutcomeName outcome) {
 }
 
 std::string Timing::against() const {
-  if (sizes.empty()) return "";
-  bool one = std::all_of(sizes.begin(), sizes.end(), [&](const auto& s) { return s.baseline == sizes[0].baseline; });
-  return one ? sizes[0].baseline : "the strongest baseline";
+  std::set<std::string> names;
+  for (const auto& one : sizes) names.insert(one.baseline);
+  std::string all;
+  for (const auto& name : names) all += (all.empty() ? "" : " or ") + name;
+  return all;
 }
 
 std::vector<Gate> all_gates() {

@@ -154,7 +154,7 @@ struct Timing {
   };
   std::optional<First> first;
   std::vector<TimedSize> sizes;
-  // The one baseline that `speedup` is against, by name; "the strongest baseline" where it is another one at another size.
+  // What `speedup` is against: "triton.ptx"; "baseline.ptx or triton.ptx" where the strongest one differs by size.
   std::string against() const;
 };
 
