@@ -9,6 +9,7 @@
 
 #include "checkers/registry.h"
 #include "judge/judge_finding.h"
+#include "judge/line_profile.h"
 
 namespace ptxlab::judge {
 namespace {
@@ -155,19 +156,9 @@ CaseRun run_case(simt::Engine& engine, const ptx::Module& module, const launch::
 }
 
 std::vector<uint32_t> unexecuted_lines(const ptx::Module& module, const analysis::Profile& profile) {
-  std::set<uint32_t> lines, executed;
-  for (const auto& counts : profile.functions) {
-    const ptx::Function* function = module.function(counts.function);
-    if (!function) continue;
-    for (size_t i = 0; i < function->body.size(); ++i) {
-      const ptx::Instruction* instruction = function->body[i].instruction();
-      if (!instruction) continue;
-      bool ran = i < counts.statements.size() && counts.statements[i].warps > 0;
-      (ran ? executed : lines).insert(instruction->line);
-    }
-  }
   std::vector<uint32_t> result;
-  std::set_difference(lines.begin(), lines.end(), executed.begin(), executed.end(), std::back_inserter(result));
+  for (const auto& one : line_profile(module, profile, {}).lines)
+    if (one.warps == 0) result.push_back(one.line);
   return result;
 }
 

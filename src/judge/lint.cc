@@ -11,6 +11,7 @@
 #include "judge/emulate.h"
 #include "judge/emulate_gate.h"
 #include "judge/judge_finding.h"
+#include "judge/line_profile.h"
 #include "judge/policy.h"
 #include "ptx/verifier.h"
 #include "task/mutants.h"
@@ -278,14 +279,8 @@ class Linter {
   // The lines of the entries that the plan launches and of what they may call. Nothing shows a fault elsewhere.
   std::set<uint32_t> launched_lines() const {
     std::set<uint32_t> lines;
-    for (const CaseRun& one : runs_) {
-      for (const auto& counts : one.profile.functions) {
-        const ptx::Function* function = baseline_.module.function(counts.function);
-        if (!function) continue;
-        for (const ptx::Statement& statement : function->body)
-          if (const ptx::Instruction* instruction = statement.instruction()) lines.insert(instruction->line);
-      }
-    }
+    for (const CaseRun& one : runs_)
+      for (const auto& counts : line_profile(baseline_.module, one.profile, {}).lines) lines.insert(counts.line);
     return lines;
   }
 
