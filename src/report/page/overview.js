@@ -128,7 +128,7 @@ function leaderboard(run) {
   });
   return card("Leaderboard",
     `Below each figure: its ${
-      percent} % interval, by bootstrap over tasks and their samples. An arm's tasks × samples stand below its name. Fast and best count a task without a right answer as 1×. Choose an arm to see its tasks.`,
+      percent} % interval over tasks (docs/bench.md). An arm's tasks × samples stand below its name. Fast and best count a task without a right answer as 1×. Choose an arm to see its tasks.`,
     "long", sortedTable({
       label: "Leaderboard",
       columns,
@@ -244,7 +244,8 @@ function groups(run) {
                   plural(group.right.samples, "sample")}`
               },
                 h("span", {}, share(group.right.value)),
-                h("small", {}, `${shareSpan(group.right.low, group.right.high)} · n ${count(group.right.samples)}`),
+                h("small", {}, `${group.right.low < group.right.high ? shareSpan(group.right.low, group.right.high) : "no draws: no interval"} · n ${
+                  count(group.right.samples)}`),
                 h("span", {class: "fill"}, fill));
             })))))));
   }
