@@ -3,7 +3,6 @@ half a unit of its last digit. What stands nowhere in the JSON is held against t
 
 import json
 import re
-from pathlib import Path
 
 from shown import Shown, run
 
@@ -61,13 +60,10 @@ class Figures(Shown):
 
     @classmethod
     def make(cls, folder):
-        (folder / "spec.toml").write_text(SPEC.format(folder=Path(__file__).resolve().parent))
-        run("bench", "spec.toml", "--archive", "a.db", "--lock", "lock.json", cwd=folder)
-        run("report", "--archive", "a.db", "--html", "report.html", cwd=folder)
-        cls.cwd = folder
+        page = cls.bench(folder, SPEC)
         cls.told = json.loads(run("report", "--archive", "a.db", "--json", cwd=folder))
         cls.arms = {arm["name"]: arm for arm in cls.told["arms"]}
-        return folder / "report.html"
+        return page
 
     def setUp(self):
         self.page.go("#/")

@@ -174,11 +174,7 @@ class Benched(Shown):
 
     @classmethod
     def make(cls, folder):
-        (folder / "spec.toml").write_text(SPEC.format(folder=Path(__file__).resolve().parent))
-        run("bench", "spec.toml", "--archive", "a.db", "--lock", "lock.json", cwd=folder)
-        run("report", "--archive", "a.db", "--html", "report.html", cwd=folder)
-        cls.cwd = folder
-        return folder / "report.html"
+        return cls.bench(folder, SPEC)
 
     def test_figures_are_those_of_the_json(self):
         figures = json.loads(run("report", "--archive", "a.db", "--json", cwd=self.cwd))

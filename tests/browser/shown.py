@@ -64,6 +64,15 @@ class Shown(unittest.TestCase):
         cls.page.open(cls.file.as_uri())
 
     @classmethod
+    def bench(cls, folder, spec):
+        """The page of a run of bench: `spec` with {folder} for this one, where a program is that stands for a model."""
+        (folder / "spec.toml").write_text(spec.format(folder=Path(__file__).resolve().parent))
+        run("bench", "spec.toml", "--archive", "a.db", "--lock", "lock.json", cwd=folder)
+        run("report", "--archive", "a.db", "--html", "report.html", cwd=folder)
+        cls.cwd = folder
+        return folder / "report.html"
+
+    @classmethod
     def tearDownClass(cls):
         cls.browser.close()
         cls.folder.cleanup()
