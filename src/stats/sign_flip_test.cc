@@ -53,8 +53,12 @@ TEST(SignFlip, EqualArmsAreCalledDifferentOneTimeInTwentyAtMost) {
       both += apart && sign_flip_p(differences) <= 0.05;
     }
     EXPECT_LE(both, 0.05 * kWorlds + 12) << tasks;  // 12: what 600 worlds leave to chance
-    if (tasks <= 5) EXPECT_EQ(both, 0) << tasks;
-    if (tasks == 4) EXPECT_GT(interval_alone, 0.09 * kWorlds);
+    if (tasks <= 5) {
+      EXPECT_EQ(both, 0) << tasks;
+    }
+    if (tasks == 4) {
+      EXPECT_GT(interval_alone, 0.09 * kWorlds);
+    }
   }
 }
 
