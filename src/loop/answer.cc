@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/finding_json.h"
 #include "record/json.h"
+#include "record/timing_text.h"
 
 namespace ptxlab::loop {
 namespace {
@@ -51,8 +52,9 @@ std::string header_comment(const record::Attempt& attempt, const std::filesystem
     }
   }
   if (verdict.timing) {
-    out += fmt::format("// measured: {:.3f} times as fast as the original ({:.3f} to {:.3f}) on {}\n",
-                       verdict.timing->speedup, verdict.timing->low, verdict.timing->high, verdict.timing->device);
+    const auto own = record::over_first(*verdict.timing);
+    out += fmt::format("// measured: {:.3f} times as fast as the original ({:.3f} to {:.3f}) on {}\n", own.speedup,
+                       own.low, own.high, verdict.timing->device);
   } else if (verdict.estimated_speedup) {
     out +=
         fmt::format("// estimated, never measured: {:.2f} times as fast as the original\n", *verdict.estimated_speedup);

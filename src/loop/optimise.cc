@@ -19,6 +19,7 @@
 #include "base/thread_pool.h"
 #include "loop/attempts.h"
 #include "record/json.h"
+#include "record/timing_text.h"
 
 namespace ptxlab::loop {
 namespace {
@@ -241,10 +242,11 @@ std::string why_none_is_better(const Optimised& result) {
                             [&](size_t i) { return result.attempts[i].verdict.timing.has_value(); });
   if (timed != result.ranking.end()) {
     const auto& best = result.attempts[*timed];
+    const auto& timing = *best.verdict.timing;
     return fmt::format(
-        "No candidate was measured to be faster; the best, '{}', is {:.3f} times as fast. Your kernel stays the "
-        "answer.",
-        best.candidate.name, best.verdict.timing->speedup);
+        "No candidate was measured to be faster; the best, '{}', is {}. Your kernel stays the answer.",
+        best.candidate.name,
+        timing.first ? record::speedup_text(timing) : fmt::format("{:.3f} times as fast", timing.speedup));
   }
   if (all([](const record::Verdict& v) { return !v.estimated_speedup && v.outcome != OutcomeName::same; })) {
     return "No candidate could be estimated (that needs ptxas, and a kernel that the engine runs), so none is called "
@@ -276,11 +278,11 @@ void conclude(Optimised& result, const OptimiseOptions& options) {
     result.reason = why_none_is_better(result);
   } else if (const auto& measured = result.attempts[*result.best]; measured.verdict.timing) {
     result.original_kept = false;
-    const auto& timing = *measured.verdict.timing;
+    const auto own = record::over_first(*measured.verdict.timing);
     result.reason = fmt::format(
         "'{}' passed every gate and was measured {:.3f} times as fast as your kernel ({:.3f} to {:.3f}) on {}. It is "
         "the answer.",
-        measured.candidate.name, timing.speedup, timing.low, timing.high, timing.device);
+        measured.candidate.name, own.speedup, own.low, own.high, measured.verdict.timing->device);
   } else {
     const auto& best = result.attempts[*result.best];
     result.original_kept = !options.accept_estimate;

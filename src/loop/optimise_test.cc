@@ -49,7 +49,8 @@ class BrokenProposer : public record::Proposer {
   }
 };
 
-// Names say how they are judged: "right-1.5" is unverified with that estimate, "measured-1.5" timed, "wrong" is wrong ...
+// Names say how they are judged: "right-1.5" is unverified with that estimate, "measured-1.5" timed, "measured-0.9/2.5" timed
+// beside a stronger baseline than the user's kernel too, "wrong" is wrong ...
 Verdict judge_by_name(const Candidate& c) {
   Verdict v;
   if (c.name.starts_with("measured")) {
@@ -57,6 +58,11 @@ Verdict judge_by_name(const Candidate& c) {
     v.timing->device = "H200";
     double speedup = v.timing->speedup = std::stod(c.name.substr(9));
     v.timing->low = speedup - 0.01, v.timing->high = speedup + 0.01;
+    if (size_t at = c.name.find('/'); at != c.name.npos) {
+      double own = std::stod(c.name.substr(at + 1));
+      v.timing->first = {"own.ptx", own, own - 0.01, own + 0.01};
+      v.timing->sizes.emplace_back().baseline = "triton.ptx";
+    }
     v.outcome = speedup > 1.02 ? OutcomeName::faster : speedup < 0.98 ? OutcomeName::slower : OutcomeName::same;
   } else if (c.name.starts_with("right")) {
     v.outcome = OutcomeName::unverified;
@@ -72,6 +78,17 @@ Optimised run_with(std::vector<record::Proposer*> proposers, OptimiseOptions opt
   record::Brief brief;
   brief.task.name = "test";
   return optimise(brief, proposers, judge_by_name, archive, options);
+}
+
+TEST(Optimise, AsFastAsYourKernelIsNotAsFastAsTheStrongest) {
+  FixedProposer faster({"measured-1.2/2.5"}), slower({"measured-0.9/2.0"});
+  auto result = run_with({&faster});
+  EXPECT_NE(result.reason.find("was measured 2.500 times as fast as your kernel (2.490 to 2.510)"), std::string::npos)
+      << result.reason;
+  result = run_with({&slower});
+  EXPECT_TRUE(result.original_kept);
+  EXPECT_NE(result.reason.find("0.900 times as fast as triton.ptx"), std::string::npos) << result.reason;
+  EXPECT_NE(result.reason.find("2.000 times as fast as own.ptx"), std::string::npos) << result.reason;
 }
 
 TEST(Optimise, NamesTheBestAndKeepsTheOriginal) {

@@ -68,6 +68,11 @@ std::string speedup_text(const Timing& timing) {
          speedup_text(first.speedup, first.low, first.high, first.name);
 }
 
+Timing::First over_first(const Timing& timing) {
+  if (timing.first) return *timing.first;
+  return {timing.against(), timing.speedup, timing.low, timing.high};
+}
+
 std::string timing_text(const Timing& timing) {
   std::string out = fmt::format("measured on {}, whose driver supports CUDA {}:\n", timing.device, timing.driver);
   for (const auto& one : timing.sizes) out += size_text(one);
