@@ -1,6 +1,8 @@
 // The generator in the dropout's reference against the known answers that its authors published for Philox 4x32-10.
 #include <gtest/gtest.h>
 
+#include <cstdint>
+
 #define main reference_program
 #include "../../tasks/activation/bias_gelu_dropout_bf16/reference.cc"
 #undef main

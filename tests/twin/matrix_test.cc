@@ -2,6 +2,7 @@
 // twin.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/random.h"
