@@ -146,4 +146,14 @@ Figure Figures::best(SpeedSource source, int k) const {
   return figure;
 }
 
+std::map<std::string, std::set<std::string>> baselines_by_task(const RunData& run, std::optional<size_t> arm) {
+  std::map<std::string, std::set<std::string>> all;
+  for (const auto& sample : run.samples) {
+    if (arm && sample.arm != *arm) continue;
+    for (const auto& turn : sample.turns)
+      all[run.tasks[sample.task].name].insert(turn.baselines.begin(), turn.baselines.end());
+  }
+  return all;
+}
+
 }  // namespace ptxlab::report

@@ -1,8 +1,10 @@
 // The samples of one arm by task, and figures of them: what metrics and comparisons share.
 #pragma once
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "report/metrics.h"
@@ -59,5 +61,8 @@ class Figures {
   bool draws_;
   const MetricOptions& options_;
 };
+
+// What candidates were timed beside, by the task's name: of one arm, or of all.
+std::map<std::string, std::set<std::string>> baselines_by_task(const RunData& run, std::optional<size_t> arm = {});
 
 }  // namespace ptxlab::report

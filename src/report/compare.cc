@@ -64,18 +64,10 @@ class Comparer {
 
   // A speed-up is against the strongest of what was timed: "at norm/rmsnorm_bf16 ... were timed beside different baselines"; "": nowhere.
   std::string beside_others() const {
-    const auto timed = [](const RunData& run, size_t arm) {
-      std::map<std::string, std::set<std::string>> all;
-      for (const auto& sample : run.samples)
-        if (sample.arm == arm)
-          for (const auto& turn : sample.turns)
-            all[run.tasks[sample.task].name].insert(turn.baselines.begin(), turn.baselines.end());
-      return all;
-    };
-    auto of_b = timed(b_, arm_b_);
+    auto of_b = baselines_by_task(b_, arm_b_);
     std::string first;
     size_t count = 0;
-    for (const auto& [name, baselines] : timed(a_, arm_a_)) {
+    for (const auto& [name, baselines] : baselines_by_task(a_, arm_a_)) {
       const auto& theirs = of_b[name];
       if (baselines.empty() || theirs.empty() || baselines == theirs) continue;
       if (count++ == 0) first = name;

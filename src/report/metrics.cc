@@ -261,12 +261,11 @@ std::vector<int> usual_ks(int k) {
 // Which baselines measured speed-ups are against, where tasks have more than one.
 std::string strongest_of(const RunData& run) {
   std::map<std::string, std::set<size_t>> tasks;
-  std::map<size_t, std::set<std::string>> timed;
+  auto timed = baselines_by_task(run);
   bool more = false;
   for (const auto& sample : run.samples) {
     for (const auto& turn : sample.turns) {
       if (!turn.against.empty()) tasks[turn.against].insert(sample.task);
-      timed[sample.task].insert(turn.baselines.begin(), turn.baselines.end());
       more = more || turn.measured_over_first;
     }
   }
@@ -274,7 +273,7 @@ std::string strongest_of(const RunData& run) {
   size_t without = 0;  // one that could not be timed beside them: they look faster than they are
   for (const auto& sample : run.samples)
     for (const auto& turn : sample.turns)
-      without += !turn.baselines.empty() && turn.baselines.size() < timed[sample.task].size();
+      without += !turn.baselines.empty() && turn.baselines.size() < timed[run.tasks[sample.task].name].size();
   std::string list;
   for (const auto& [name, of] : tasks)
     list += fmt::format("{}{} at {} task{}", list.empty() ? "" : ", ", name, of.size(), of.size() == 1 ? "" : "s");

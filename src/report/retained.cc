@@ -98,14 +98,7 @@ std::vector<std::string> retained_notes(const RunData& then, const RunData& now)
       notes.push_back(task.name + " is another version of the task than then");
   }
   // By task: what was timed beside its candidates.
-  const auto timed = [](const RunData& run) {
-    std::map<std::string, std::set<std::string>> all;
-    for (const auto& sample : run.samples)
-      for (const auto& turn : sample.turns)
-        all[run.tasks[sample.task].name].insert(turn.baselines.begin(), turn.baselines.end());
-    return all;
-  };
-  const auto before = timed(then), after = timed(now);
+  const auto before = baselines_by_task(then), after = baselines_by_task(now);
   size_t others = 0;
   for (const auto& [name, baselines] : after) {
     const auto old = before.find(name);

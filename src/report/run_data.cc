@@ -11,6 +11,7 @@
 #include "archive/bench.h"
 #include "base/error.h"
 #include "base/thread_pool.h"
+#include "report/arm_samples.h"
 #include "report/claims.h"
 
 namespace ptxlab::report {
@@ -383,11 +384,9 @@ namespace {
 
 // The first baseline's own code is as fast as that. How fast it is beside further ones, nobody has timed.
 void own_code_beside_others(RunData& run) {
-  std::map<size_t, std::set<std::string>> timed;  // by task
-  for (const auto& sample : run.samples)
-    for (const auto& turn : sample.turns) timed[sample.task].insert(turn.baselines.begin(), turn.baselines.end());
+  auto timed = baselines_by_task(run);
   for (auto& sample : run.samples) {
-    if (timed[sample.task].size() < 2) continue;
+    if (timed[run.tasks[sample.task].name].size() < 2) continue;
     for (auto& turn : sample.turns) {
       if (!turn.measured || !turn.baselines.empty()) continue;
       turn.measured_over_first = turn.measured;
